@@ -7,8 +7,9 @@ from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.data.colored_mnist import Digits
-from kerhrm_paper.studies.replicates import generate, reduced
-from kerhrm_paper.studies.replicates import inputs as training_inputs
+from kerhrm_paper.data.paper_data import inputs as training_inputs
+from kerhrm_paper.data.paper_data import reduced
+from kerhrm_paper.data.registry import generate
 
 TINY = os.environ.get("BENCH") == "tiny"  #: of the tests
 THREADS = 1 if TINY else min(2, os.cpu_count() or 1)
@@ -36,7 +37,7 @@ def inputs(name: str, seed: int = 0) -> Inputs:
             "n_validation_per_environment": n_validation,
             "n_test": n_validation,
         }
-        draws = generate("classification", options, seed)
+        draws = generate("classification", options, [seed])
     else:
         n_validation = min(1000, n_train)
         options = {
@@ -45,7 +46,7 @@ def inputs(name: str, seed: int = 0) -> Inputs:
             "n_test": n_validation,
         }
         digits = Digits.fetch(on_missing="fallback" if TINY else "fail")
-        draws = generate("colored_mnist", options, seed, digits)
+        draws = generate("colored_mnist", options, [seed], digits)
     return training_inputs(draws, WIDTH)
 
 

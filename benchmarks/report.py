@@ -17,6 +17,9 @@ from benchmarks.cases import CMNIST, TABLE1
 RELEASED_SCRIPT = 201.0
 MISSING = "missing"
 NAN = float("nan")
+#: columns of the table of stages, and of that of growth
+SHOWN = ["task", "who", "median", "iqr", "seconds", "memory_mb", "percent_of_gemm"]
+GROWTH = ["stage", "axis", "value", "median"]
 TRAINED = ("network", "erm", "dro", "irm", "eiil", "iga")
 #: seconds of the estimators at most
 ESTIMATORS = {
@@ -31,16 +34,20 @@ def load(path: Path) -> pd.DataFrame:
     """Row per benchmark: task, who, median seconds, interquartile
     range, further facts."""
     rows: list[dict[str, Any]] = []
-    for benchmark in json.loads(path.read_text())["benchmarks"]:
+    run = json.loads(path.read_text())
+    for benchmark in run["benchmarks"]:
         row: dict[str, Any] = {"who": "kerhrm", "task": None, "gflop": NAN}
         row |= benchmark["extra_info"]
         for name in ("seconds", "memory_mb", "inside"):
-            row[name] = median(row.get(name) or [NAN])
-        row["median"] = benchmark["stats"]["median"]
-        row["iqr"] = benchmark["stats"]["iqr"]
+            numbers = row.get(name) or [NAN]
+            row[name] = median(numbers)
+        stats = benchmark["stats"]
+        row["median"] = stats["median"]
+        row["iqr"] = stats["iqr"]
         rows.append(row)
     table = pd.DataFrame(rows)
-    percent = 100 * table["gflop"] / table["median"] / table["gemm"]
+    rate = table["gflop"] / table["median"]
+    percent = 100 * rate / table["gemm"]
     return table.assign(percent_of_gemm=percent)
 
 
@@ -158,21 +165,22 @@ def limits(table: pd.DataFrame) -> pd.DataFrame:
 def main(path: Path) -> None:
     """Write and print the tables and limits of a run."""
     table = load(path)
-    stages = table[table["task"].notna()].sort_values(["task", "who"])
-    shown = ["task", "who", "median", "iqr", "seconds", "memory_mb", "percent_of_gemm"]
-    stages[shown].round(4).to_csv(path.with_name("stages.csv"), index=False)
-    growth = table[table["task"].isna()].reindex(
-        columns=["stage", "axis", "value", "median"]
-    )
+    is_stage = table["task"].notna()
+    stages = table[is_stage].sort_values(["task", "who"])
+    stages = stages[SHOWN]
+    growth = table[~is_stage].reindex(columns=GROWTH)
+    reached = limits(table)
+    stages.round(4).to_csv(path.with_name("stages.csv"), index=False)
     growth.to_csv(path.with_name("growth.csv"), index=False)
-    met = limits(table)
-    met.to_csv(path.with_name("limits.csv"), index=False)
-    for rows in (stages[shown], met):
-        texts = rows.map(_text).where(rows.notna(), "")
+    reached.to_csv(path.with_name("limits.csv"), index=False)
+    for rows in (stages, reached):
+        texts = rows.map(_text)
+        texts = texts.where(rows.notna(), "")
         print(texts.to_string(index=False), end="\n\n")
-    known = met.loc[met["met"] != MISSING, "met"].astype(bool)
-    sentence = f"{known.sum()} of {len(known)} limits are met"
-    n_missing = len(met) - len(known)
+    is_known = reached["met"] != MISSING
+    met = reached.loc[is_known, "met"].astype(bool)
+    sentence = f"{met.sum()} of {len(met)} limits are met"
+    n_missing = len(reached) - len(met)
     if n_missing:
         sentence += f"; {n_missing} are missing"
     print(sentence)

@@ -48,18 +48,20 @@ def test_iteration(timed: Time, name: str, init: str) -> None:
     problems = [cases.problem(name, seed) for seed in range(n_seeds)]
     iterations: list[tuple[list[Environments], list[Directions]]] = []
     for problem in problems:
-        if t == 1:
-            iterations.append(([], []))
-        else:
+        environments: list[Environments] = []
+        directions: list[Directions] = []
+        if t > 1:
             result = fit(problem, options)
-            first = [*result.environments[:1]], [*result.directions[:1]]
-            iterations.append(first)
+            environments += result.environments[:1]
+            directions += result.directions[:1]
+        iterations.append((environments, directions))
 
     def work() -> None:
         for problem, learned in zip(problems, iterations, strict=True):
             environments, directions = learned
             newest = learn_environments(problem, options, t, environments, directions)
-            learn_directions(problem, [*environments, newest], options)
+            every = [*environments, newest]
+            learn_directions(problem, every, options)
 
     timed(work, rounds=3, task=f"iteration, {init}, {name}")
 
@@ -230,12 +232,10 @@ AXES = {
     SVD: ("n", "k"),
     EM: ("n", "k", "K"),
 }
-GRID = [
-    (stage, axis, value)
-    for stage, axes in AXES.items()
-    for axis in axes
-    for value in VALUES[axis]
-]
+GRID = []
+for stage, axes in AXES.items():
+    for axis in axes:
+        GRID += [(stage, axis, value) for value in VALUES[axis]]
 
 
 def stage_work(stage: str, sizes: dict[str, int]) -> Callable[[], Any]:

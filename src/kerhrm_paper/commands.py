@@ -74,11 +74,11 @@ def _explain(options: argparse.Namespace) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     from kerhrm_paper.reporting.run import Run
-    from kerhrm_paper.reporting.verify import check_output, save, verify
+    from kerhrm_paper.reporting.verify import check_destination, save, verify
 
     run = Run(options.run)
     if options.csv:
-        check_output(options.csv, run, options.reference)
+        check_destination(options.csv, run, options.reference)
     found = verify(run, options.reference)
     if options.csv:
         save(found, options.csv)

@@ -25,4 +25,4 @@ with job(snakemake):
     if difference:
         title = f"{title}: {difference}" if title else difference
     stem = Path(files.csv).with_suffix("")
-    write(run.cells(name), stem, title)
+    write(cells, stem, title)

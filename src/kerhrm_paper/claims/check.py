@@ -78,26 +78,25 @@ def evaluate(
     if claims is None:
         claims = [CLAIMS[number] for number in sorted(CLAIMS)]
     results = [_result(claim, evidence) for claim in claims]
-    pooled = [_result(claim, replace(evidence, pooled=True)) for claim in claims]
-    sources = {source for rows in tables.values() for source in rows["data_source"]}
+    chosen_by_pooled = replace(evidence, pooled=True)
+    pooled = [_result(claim, chosen_by_pooled) for claim in claims]
+    corrected = _corrected(results)
+    statuses = _statuses(results, corrected)
+    statuses_pooled = _statuses(pooled, _corrected(pooled))
+    sources: set[str] = set()
+    for scores in tables.values():
+        sources.update(map(str, scores["data_source"]))
     rows = []
-    for claim, result, p_holm, status, status_pooled in zip(
-        claims,
-        results,
-        _corrected(results),
-        _statuses(results),
-        _statuses(pooled),
-        strict=True,
-    ):
+    for i, claim in enumerate(claims):
         row = {
             "claim": claim.number,
             "where": claim.where,
             "statement": claim.statement,
-            "status": status,
-            "status_pooled": status_pooled,
-            "data_source": "; ".join(sorted(map(str, sources))),
+            "status": statuses[i],
+            "status_pooled": statuses_pooled[i],
+            "data_source": "; ".join(sorted(sources)),
         }
-        rows.append(row | _columns(result, p_holm))
+        rows.append(row | _columns(results[i], corrected[i]))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -111,17 +110,21 @@ def _result(claim: Claim, evidence: Evidence) -> Result:
 
 def _corrected(results: Sequence[Result]) -> list[float]:
     """p-values after Holm's correction over all claims; NaN without a test."""
-    return list(holm([r.p if isinstance(r, Comparison) else NAN for r in results]))
+    p = [result.p if isinstance(result, Comparison) else NAN for result in results]
+    return [*holm(p)]
 
 
-def _statuses(results: Sequence[Result]) -> list[str]:
-    """What each result decides."""
+def _statuses(results: Sequence[Result], corrected: Sequence[float]) -> list[str]:
+    """What each result decides by its corrected p-value."""
     statuses = []
-    for result, p_holm in zip(results, _corrected(results), strict=True):
+    for result, p_holm in zip(results, corrected, strict=True):
         if isinstance(result, Comparison):
-            statuses.append(STATUSES[decide(result, p=p_holm)])
+            decision = decide(result, p=p_holm)
+            statuses.append(STATUSES[decision])
+        elif isinstance(result, ShownByTest):
+            statuses.append(result.status)
         else:
-            statuses.append("open" if isinstance(result, str) else result.status)
+            statuses.append("open")
     return statuses
 
 

@@ -57,7 +57,8 @@ def more(measure: str, values: ArrayLike, than: float = 0.0) -> Comparison:
     The effect is the mean.
     """
     facts = summarise(values)
-    p_for = tail(facts["mean"] - than, facts["std"], int(facts["n_seeds"]))
+    distance = facts["mean"] - than
+    p_for = tail(distance, facts["std"], int(facts["n_seeds"]))
     return _single(measure, facts, p_for)
 
 
@@ -67,7 +68,8 @@ def alike(measure: str, values: ArrayLike, within: float) -> Comparison:
     Two one-sided t tests.  The effect is the mean.
     """
     facts = summarise(values)
-    p_for = tail(within - abs(facts["mean"]), facts["std"], int(facts["n_seeds"]))
+    distance = within - abs(facts["mean"])
+    p_for = tail(distance, facts["std"], int(facts["n_seeds"]))
     return _single(measure, facts, p_for)
 
 
@@ -77,13 +79,18 @@ def steady(measure: str, values: ArrayLike, below: float) -> Comparison:
     The chi-square test.  The effect is the deviation.
     """
     facts = summarise(values)
-    std, degrees = facts["std"], int(facts["n_seeds"]) - 1
-    p_for, low, high = NAN, NAN, NAN
+    std = facts["std"]
+    degrees = int(facts["n_seeds"]) - 1
+    p_for = low = high = NAN
     if degrees > 0 and not np.isnan(std):
-        p_for = float(stats.chi2.cdf(degrees * (std / below) ** 2, degrees))
-        quantiles = stats.chi2.isf([LEVEL / 2, 1 - LEVEL / 2], degrees)
+        statistic = degrees * (std / below) ** 2
+        p_for = float(stats.chi2.cdf(statistic, degrees))
+        tails = [LEVEL / 2, 1 - LEVEL / 2]
+        quantiles = stats.chi2.isf(tails, degrees)
         low, high = std * (degrees / quantiles) ** 0.5
-    facts |= {"mean": std, "ci_low": low, "ci_high": high}
+    facts["mean"] = std
+    facts["ci_low"] = low
+    facts["ci_high"] = high
     return _single(measure, facts, p_for)
 
 
@@ -114,13 +121,18 @@ def at_least(m: int, tests: Iterable[Comparison]) -> Comparison:
     tests = list(tests)
     n = len(tests)
     unknown = [test for test in tests if np.isnan(test.p_for)]
+    means: dict[str, float] = {}
+    for test in tests:
+        means |= test.means
     if unknown:
-        deciding, p_for, p_against = unknown[0], NAN, NAN
+        deciding = unknown[0]
+        p_for = p_against = NAN
     else:
-        deciding = sorted(tests, key=lambda test: (test.p_for, -test.p_against))[m - 1]
-        opposing = sorted(test.p_against for test in tests)[n - m]
+        by_support = sorted(tests, key=lambda test: (test.p_for, -test.p_against))
+        deciding = by_support[m - 1]
+        opposing = sorted(test.p_against for test in tests)
         p_for = min(1.0, (n - m + 1) * deciding.p_for)
-        p_against = min(1.0, m * opposing)
+        p_against = min(1.0, m * opposing[n - m])
     return replace(
         deciding,
         p_for=p_for,
@@ -128,7 +140,7 @@ def at_least(m: int, tests: Iterable[Comparison]) -> Comparison:
         tests=sum(test.tests for test in tests),
         tests_for=sum(test.tests_for for test in tests),
         tests_against=sum(test.tests_against for test in tests),
-        means={name: mean for test in tests for name, mean in test.means.items()},
+        means=means,
     )
 
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from kerhrm.methods.base import POOLED
 from kerhrm_paper.claims import comparison
 from kerhrm_paper.claims.comparison import Comparison
-from kerhrm_paper.evaluation.tables import METRICS, stand_ins
+from kerhrm_paper.evaluation.tables import METRICS, stand_ins, where
 
 
 class MissingCell(LookupError):
@@ -86,13 +86,17 @@ class Quantities:
         if by_seed.empty:
             raise MissingCell(f"no seed that {', '.join(weights)} share")
         factors = np.tile([*weights.values()], len(settings)) / len(settings)
-        total = pd.Series(by_seed.to_numpy() @ factors + constant, by_seed.index)
-        text: dict[str, object] = {
-            f"{name} @ {at}" if at else name: weight for name, weight in weights.items()
-        }
-        text |= {"constant": constant} if constant else {}
-        text |= {"over": [*over]} if over else {}
-        return Values(json.dumps(text), total)
+        sums = by_seed.to_numpy() @ factors
+        total = pd.Series(sums + constant, by_seed.index)
+        terms: dict[str, object] = {}
+        for name, weight in weights.items():
+            term = f"{name} @ {at}" if at else name
+            terms[term] = weight
+        if constant:
+            terms["constant"] = constant
+        if over:
+            terms["over"] = [*over]
+        return Values(json.dumps(terms), total)
 
     def better(self, ours: Operand, than: Operand, by: float = 0.0) -> Comparison:
         """By the metric, the first is better in the mean over seeds, ``by`` so much."""
@@ -120,9 +124,12 @@ class Quantities:
     def rising(self, ours: str, over: Sequence[str]) -> Comparison:
         """The rank correlation with the order of the settings is positive."""
         columns = [self.look(ours, setting) for setting in over]
-        by_seed = pd.concat(columns, axis=1, join="inner").to_numpy()
+        by_seed = pd.concat(columns, axis=1, join="inner")
         order = np.arange(len(over))
-        correlations = [comparison.rank_correlation(row, order) for row in by_seed]
+        correlations = []
+        for row in by_seed.to_numpy():
+            correlation = comparison.rank_correlation(row, order)
+            correlations.append(correlation)
         return self._test(comparison.more, f"{ours} rising", correlations, 0.0)
 
     def _test(
@@ -137,7 +144,8 @@ class Quantities:
 
     def _shared(self, ours: Operand, theirs: Operand) -> tuple[Any, Any]:
         """Numbers, or values by seed, of the seeds that both sides have."""
-        a, b = self._by_seed(ours), self._by_seed(theirs)
+        a = self._by_seed(ours)
+        b = self._by_seed(theirs)
         if isinstance(a, pd.Series) and isinstance(b, pd.Series):
             a, b = a.align(b, join="inner")
             if a.empty:
@@ -147,7 +155,9 @@ class Quantities:
     def _by_seed(self, operand: Operand) -> pd.Series | float:
         if isinstance(operand, Values):
             return operand.by_seed
-        return self.look(operand, "") if isinstance(operand, str) else operand
+        if isinstance(operand, str):
+            return self.look(operand, "")
+        return operand
 
 
 def _text(operand: Operand) -> str:
@@ -183,8 +193,9 @@ class Evidence:
         def look(method: str, elsewhere: str) -> pd.Series:
             return self.cell(table, elsewhere or setting, method, metric)
 
-        place = ", ".join(filter(None, (metric, setting)))
-        return Quantities(look, place, METRICS[metric].merit or operator.pos)
+        place = f"{metric}, {setting}" if setting else metric
+        merit = METRICS[metric].merit or operator.pos
+        return Quantities(look, place, merit)
 
     def small_run(self, name: str) -> Quantities:
         """Numbers of a function in :mod:`kerhrm_paper.claims.small_runs`."""
@@ -208,10 +219,12 @@ class Evidence:
             raise MissingCell(f"{table} has {replaced}")
         keys = {"setting": setting, "method": method, "metric": metric}
         for column, wanted in keys.items():
-            rows = rows[rows[column] == wanted]
+            rows = where(rows, **{column: wanted})
             if rows.empty:
                 raise MissingCell(f"no {wanted} in {table}")
-        pooled = rows[rows["selection"] == POOLED]
-        chosen = pooled if self.pooled and len(pooled) else rows
-        rows = chosen[chosen["selection"] == chosen["selection"].iloc[0]]
-        return rows.set_index(rows["seed"].astype(str))["value"]
+        selection = rows["selection"].iloc[0]
+        if self.pooled and POOLED in rows["selection"].array:
+            selection = POOLED
+        rows = where(rows, selection=selection)
+        seeds = rows["seed"].astype(str)
+        return rows.set_index(seeds)["value"]

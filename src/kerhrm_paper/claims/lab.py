@@ -1,7 +1,7 @@
 """The data, network and features that small runs share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +14,10 @@ from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import GradientVariance
-from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import predict_linear
 from kerhrm.features.map import NTFMap
-from kerhrm.methods.inputs import Inputs
-from kerhrm.networks.build import build
-from kerhrm.networks.options import NetworkOptions
 from kerhrm_paper.data.drawing import mixing_matrix
-from kerhrm_paper.data.registry import generate
+from kerhrm_paper.data.paper_data import PaperData, inputs, reduced
 from kerhrm_paper.evaluation.metrics import accuracy, divergence
 
 RIDGE = 1e-2  #: of the mixtures, in the library's unit
@@ -43,50 +39,77 @@ class Size:
 SMOKE = Size(seeds=2, points=60, tests=100, width=64, k=5, steps=10, n_init=2)
 
 
+def classification_options(size: Size) -> dict[str, Any]:
+    """Options of the data of Table 1, at r2 = .80."""
+    return {
+        "r2": 0.8,
+        "n_train_per_environment": size.points,
+        "n_validation_per_environment": size.points // 2,
+        "n_test": size.tests,
+    }
+
+
+def regression_options(size: Size) -> dict[str, Any]:
+    """Options of the data of Table 3, at r = 1.9 in scenario 2."""
+    large = 2 * size.points
+    small = max(2, size.points // 5)
+    return {
+        "r": 1.9,
+        "n_train": (large, small),
+        "n_validation": (large + small) // 2,
+        "n_test": 2,
+    }
+
+
+OPTIONS: dict[str, Callable[[Size], dict[str, Any]]] = {
+    "classification": classification_options,
+    "regression": regression_options,
+}
+
+
 class Lab:
     """One data set, the network at w_0, and the features.
 
-    ``classification`` has r2 = .80, ``regression`` r = 1.9 in scenario 2.  ``s`` and
-    ``v`` (n,) are sums over S and V of the training points, unmixed.
+    Parameters
+    ----------
+    generator : str
+        Of :data:`OPTIONS`.
+    seed : int
+        Of all that is drawn.
+    size : Size
+        How large the data, the network and the runs are.
+
+    Attributes
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    inputs : Inputs
+        Training and validation points, w_0 and the problem.
+    x_test, y_test : Tensor, ndarray, (m, d), (m,)
+        Test points.
+    psi_test, f0_test : Tensor, (m, k), (m,)
+        Features of the test points, and their outputs at w_0.
+    s, v : Tensor, (n,)
+        Sums over S and over V of the training points, unmixed.
     """
 
     def __init__(self, generator: str, seed: int, size: Size) -> None:
-        n, sizes = size.points, (2 * size.points, max(2, size.points // 5))
-        options: dict[str, Any] = {"r2": 0.8, "n_test": size.tests}
-        options |= {
-            "n_train_per_environment": n,
-            "n_validation_per_environment": n // 2,
-        }
-        if generator == "regression":
-            options = {
-                "r": 1.9,
-                "n_train": sizes,
-                "n_validation": sum(sizes) // 2,
-                "n_test": 2,
-            }
-        data = generate(generator, options, [seed])
-        parts = data.train, data.validation, data.test
-        x, x_validation, self.x_test = (torch.from_numpy(part.x[0]) for part in parts)
-        y, y_validation = (torch.from_numpy(part.y[0]) for part in parts[:2])
-        network = build(NetworkOptions(widths=[size.width]), seed, x.shape[-1])
-        features = NTFMap.fit(network, x, size.k)
-        self.problem = Problem.from_features(
-            features, x_validation, y, y_validation, data.task, seed
-        )
-        self.inputs = Inputs(
-            x,
-            y,
-            x_validation,
-            y_validation,
-            data.task,
-            seed,
-            network,
-            problem=self.problem,
-        )
-        self.seed, self.size, self.y_test = seed, size, data.test.y[0]
+        self.seed = seed
+        self.size = size
+        options = OPTIONS[generator](size)
+        data = PaperData(generator, options).draw(seed)
+        points = inputs(data, size.width)
+        features = NTFMap.fit(points.network, points.x, size.k)
+        self.problem = reduced(points, features)
+        self.inputs = replace(points, problem=self.problem)
+        (x_test,) = data.test.x
+        (self.y_test,) = data.test.y
+        self.x_test = torch.from_numpy(x_test)
         self.psi_test, self.f0_test = features.transform(self.x_test)
-        back = torch.from_numpy(mixing_matrix("fixed", x.shape[-1], 0))
-        self.s, self.v = (x.double() @ back).unflatten(-1, (2, -1)).sum(-1).unbind(-1)
+        _, d = points.x.shape
+        mixing = torch.from_numpy(mixing_matrix("fixed", d, 0))
+        parts = (points.x.double() @ mixing).unflatten(-1, (2, -1))
+        self.s, self.v = parts.sum(-1).unbind(-1)
 
     @property
     def perfect(self) -> Tensor:
@@ -106,9 +129,11 @@ class Lab:
 
     def direction(self, memberships: Tensor, alpha: float = 1.0) -> Tensor:
         """theta_inv (k,) over environments (n, K)."""
-        psi, penalty = self.problem.psi_train, GradientVariance()
+        psi = self.problem.psi_train
+        penalty = GradientVariance()
         risks = environment_risks(psi, self.problem.target, memberships, ridge=1e-6)
-        return penalty.minimise(risks, alpha * float(penalty.unit(psi)))
+        weight = alpha * float(penalty.unit(psi))
+        return penalty.minimise(risks, weight)
 
     def accuracy(self, model: Tensor | Callable[[Tensor], Tensor]) -> float:
         """Test accuracy of a direction (k,) or a network."""
@@ -117,16 +142,15 @@ class Lab:
                 outputs = predict_linear(model, self.psi_test, self.f0_test)
             else:
                 outputs = model(self.x_test)
-        return float(accuracy(outputs.numpy(), self.y_test))
+        share = accuracy(outputs.numpy(), self.y_test)
+        return float(share)
 
     def divergence(self, memberships: Tensor) -> float:
         """Divergence of P(Y | A) between environments (n, K), nats."""
-        r, y, a = (
-            memberships.numpy(),
-            self.problem.y.numpy(),
-            (self.v > 0).long().numpy(),
-        )
-        return float(divergence(r[None], y[None], a[None])[0])
+        y = self.problem.y.numpy()
+        attribute = (self.v > 0).long().numpy()
+        (nats,) = divergence(memberships.numpy()[None], y[None], attribute[None])
+        return float(nats)
 
     def mixtures(self, psi: Tensor) -> Mixture:
         """Mixtures of two from random starts."""
@@ -138,9 +162,11 @@ class Lab:
 
         The last choice is one like the label.
         """
-        fits, y = self.mixtures(psi), self.problem.target
-        memberships = fits.responsibilities(psi, y)
+        mixtures = self.mixtures(psi)
+        memberships = mixtures.responsibilities(psi, self.problem.target)
         information = label_information(memberships, label_bins(self.problem.y))
         repeats = information > KerHRMOptions().max_label_information
-        repeats = repeats & ~repeats.all()
-        return memberships[fits.objective.masked_fill(repeats, torch.inf).argmin()]
+        if repeats.all():
+            repeats = torch.zeros_like(repeats)
+        objective = mixtures.objective.masked_fill(repeats, torch.inf)
+        return memberships[objective.argmin()]

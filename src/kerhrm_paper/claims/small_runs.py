@@ -40,12 +40,17 @@ RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  #: in units of the kernel's mean eigenva
 def eiil_reference(lab: Lab) -> Numbers:
     """Test accuracy of EIIL, its reference trained for a quarter or for 2.5 of the
     steps."""
-    steps, numbers = lab.size.steps, {}
-    for name, share in (("short", 0.25), ("long", 2.5)):
+    steps = lab.size.steps
+    shares = {"short": 0.25, "long": 2.5}
+    numbers = {}
+    for name, share in shares.items():
         options = EIILOptions(
-            reference_steps=int(share * steps), steps=steps, inference_steps=5 * steps
+            reference_steps=int(share * steps),
+            steps=steps,
+            inference_steps=5 * steps,
         )
-        network = train_eiil(lab.inputs, options).networks["model"]
+        fitted = train_eiil(lab.inputs, options)
+        network = fitted.networks["model"]
         numbers[f"{name} reference"] = lab.accuracy(network)
     return numbers
 
@@ -55,32 +60,43 @@ def variant_part(lab: Lab) -> Numbers:
 
     Environments learned, and R2 of A and of S's sum.
     """
-    psi, theta = lab.problem.psi_train, lab.direction(lab.perfect)
-    left, along = orthogonal_update(psi, theta), (psi @ (theta / theta.norm()))[:, None]
+    psi = lab.problem.psi_train
+    theta = lab.direction(lab.perfect)
+    left = orthogonal_update(psi, theta)
+    along = psi @ (theta / theta.norm())
+    of_left = lab.explore(left)
+    of_along = lab.explore(along[:, None])
+    attribute = lab.v.sign()
     return {
-        "divergence from Psi_V": lab.divergence(lab.explore(left)),
-        "divergence from psi^T theta_inv": lab.divergence(lab.explore(along)),
-        "Psi_V on A": _explained(left, lab.v.sign()),
+        "divergence from Psi_V": lab.divergence(of_left),
+        "divergence from psi^T theta_inv": lab.divergence(of_along),
+        "Psi_V on A": _explained(left, attribute),
         "Psi_V on S": _explained(left, lab.s),
-        "Psi on A": _explained(psi, lab.v.sign()),
+        "Psi on A": _explained(psi, attribute),
         "Psi on S": _explained(psi, lab.s),
     }
 
 
 def _explained(features: Tensor, target: Tensor) -> float:
     """R2 of least squares with a constant."""
-    features, target = features - features.mean(0), target - target.mean()
-    fitted = features @ (torch.linalg.pinv(features, rtol=1e-8) @ target)
-    return float(1 - ((target - fitted) ** 2).sum() / (target**2).sum())
+    features = features - features.mean(0)
+    target = target - target.mean()
+    inverse = torch.linalg.pinv(features, rtol=1e-8)
+    fitted = features @ (inverse @ target)
+    residuals = target - fitted
+    unexplained = (residuals**2).sum() / (target**2).sum()
+    return float(1 - unexplained)
 
 
 def iterations(lab: Lab) -> Numbers:
     """The first and the last iteration of Algorithm 1."""
+    positions = {"first": 0, "last": -1}
     numbers = {}
-    for name, i in (("first", 0), ("last", -1)):
-        winner = lab.fit.directions[i].winner(1)
-        environments = lab.fit.environments[i]
-        memberships = environments.train[environments.k.tolist().index(winner.k)]
+    for name, position in positions.items():
+        winner = lab.fit.directions[position].winner(1)
+        environments = lab.fit.environments[position]
+        clustering = environments.k.tolist().index(winner.k)
+        memberships = environments.train[clustering]
         numbers[f"{name} divergence"] = lab.divergence(memberships)
         numbers[f"{name} accuracy"] = lab.accuracy(winner.theta)
     return numbers
@@ -93,85 +109,95 @@ def low_rank(lab: Lab) -> Numbers:
     """
     regressed = Lab("regression", lab.seed, lab.size)
     options = ERMOptions(steps=2 * lab.size.steps)
-    network = train_erm(regressed.inputs, options).networks["model"]
+    fitted = train_erm(regressed.inputs, options)
+    network = fitted.networks["model"]
     with torch.no_grad():
         outputs = network(regressed.inputs.x_validation).double()
-    numbers = {
-        "accuracy with k": _best_ridge(lab, reduced=True)[0],
-        "accuracy with all": _best_ridge(lab, reduced=False)[0],
-        "error with k": _best_ridge(regressed, reduced=True)[1],
-        "error with all": _best_ridge(regressed, reduced=False)[1],
+    errors = outputs - regressed.problem.y_validation
+    mean_error = (errors**2).mean()
+    accuracy_with_k, _ = _best_ridge(lab, reduced=True)
+    accuracy_with_all, _ = _best_ridge(lab, reduced=False)
+    _, error_with_k = _best_ridge(regressed, reduced=True)
+    _, error_with_all = _best_ridge(regressed, reduced=False)
+    return {
+        "accuracy with k": accuracy_with_k,
+        "accuracy with all": accuracy_with_all,
+        "error with k": error_with_k,
+        "error with all": error_with_all,
+        "error of the trained network": float(mean_error),
     }
-    error = ((outputs - regressed.problem.y_validation) ** 2).mean()
-    return numbers | {"error of the trained network": float(error)}
 
 
 def _best_ridge(lab: Lab, *, reduced: bool) -> tuple[float, float]:
     """Accuracy and mean squared error at the ridge with the least error."""
-    problem, inputs = lab.problem, lab.inputs
+    problem = lab.problem
+    inputs = lab.inputs
+    y = problem.y_validation
     if reduced:
         kernel = problem.psi_train @ problem.psi_train.mT
         cross = problem.psi_validation @ problem.psi_train.mT
     else:
-        (ntf, _), (new, _) = (
-            extract(inputs.network, x) for x in (inputs.x, inputs.x_validation)
-        )
-        kernel, cross = ntf.kernel(ntf).double(), new.kernel(ntf).double()
-    units = kernel.diagonal().mean() * torch.eye(len(kernel), dtype=kernel.dtype)
-    weights = [
-        torch.linalg.solve(kernel + ridge * units, problem.target) for ridge in RIDGES
-    ]
-    outputs = problem.f0_validation + torch.stack(weights) @ cross.mT
-    squares = ((outputs - problem.y_validation) ** 2).mean(-1)
-    best = int(squares.argmin())
-    right = accuracy(outputs[best].numpy(), problem.y_validation.numpy())
-    return float(right), float(squares[best])
+        features, _ = extract(inputs.network, inputs.x)
+        new, _ = extract(inputs.network, inputs.x_validation)
+        kernel = features.kernel(features).double()
+        cross = new.kernel(features).double()
+    identity = torch.eye(len(kernel), dtype=kernel.dtype)
+    units = kernel.diagonal().mean() * identity
+    weights = []
+    for ridge in RIDGES:
+        of_ridge = torch.linalg.solve(kernel + ridge * units, problem.target)
+        weights.append(of_ridge)
+    changes = torch.stack(weights) @ cross.mT
+    outputs = problem.f0_validation + changes
+    errors = ((outputs - y) ** 2).mean(-1)
+    best = int(errors.argmin())
+    share = accuracy(outputs[best].numpy(), y.numpy())
+    return float(share), float(errors[best])
 
 
 def cosine_penalty(lab: Lab) -> Numbers:
     """Networks trained along theta_inv of the last iteration, with the penalty and
     without."""
-    problem, start = lab.problem, lab.inputs.network
+    problem = lab.problem
+    x = lab.inputs.x
+    start = lab.inputs.network
     end = lab.fit.directions[-1].winner(1)
     options = KerHRMOptions(steps=lab.size.steps, check_every=None)
-    networks = [
-        train_igd(start, lab.inputs.x, problem, end, weight, options)[0]
-        for weight in (COSINE_WEIGHT, 0.0)
-    ]
+    penalised, _ = train_igd(start, x, problem, end, COSINE_WEIGHT, options)
+    free, _ = train_igd(start, x, problem, end, 0.0, options)
     coefficients = problem.u @ (end.theta / problem.s)
-    along = Linearisation.along(start, lab.inputs.x, coefficients[:, None]).directions
-    pairs = [
-        (w - start.weights[name], along[name][0])
-        for name, w in networks[0].weights.items()
-    ]
-    change, v_theta = (
-        torch.cat([w.double().flatten() for w in ws]) for ws in zip(*pairs, strict=True)
-    )
+    linearised = Linearisation.along(start, x, coefficients[:, None])
+    changes = []
+    directions = []
+    for name, weight in penalised.weights.items():
+        change = weight - start.weights[name]
+        changes.append(change.double().flatten())
+        (along,) = linearised.directions[name]
+        directions.append(along.double().flatten())
+    cosine = torch.cosine_similarity(torch.cat(changes), torch.cat(directions), dim=0)
     return {
-        "share along V theta": float(
-            torch.cosine_similarity(change, v_theta, dim=0) ** 2
-        ),
-        "accuracy with penalty": lab.accuracy(networks[0]),
-        "accuracy without": lab.accuracy(networks[1]),
+        "share along V theta": float(cosine**2),
+        "accuracy with penalty": lab.accuracy(penalised),
+        "accuracy without": lab.accuracy(free),
     }
 
 
 def corrupted(lab: Lab) -> Numbers:
     """Environments ever more corrupted: rank correlations of what is
     learned from them."""
-    draws = torch.from_numpy(
-        stream(lab.seed, "claims", "corruption").random(len(lab.perfect))
-    )
-    memberships = [
-        torch.where(draws[:, None] < share, 1 - lab.perfect, lab.perfect)
-        for share in CORRUPTED
-    ]
-    distances = [lab.divergence(r) for r in memberships]
-    accuracies = [lab.accuracy(lab.direction(r)) for r in memberships]
+    random = stream(lab.seed, "claims", "corruption")
+    draws = torch.from_numpy(random.random(len(lab.perfect)))
+    distances = []
+    accuracies = []
+    for share in CORRUPTED:
+        is_wrong = draws[:, None] < share
+        memberships = torch.where(is_wrong, 1 - lab.perfect, lab.perfect)
+        distances.append(lab.divergence(memberships))
+        direction = lab.direction(memberships)
+        accuracies.append(lab.accuracy(direction))
+    right = -np.array(CORRUPTED)
     return {
-        "accuracy with right points": rank_correlation(
-            -np.array(CORRUPTED), accuracies
-        ),
+        "accuracy with right points": rank_correlation(right, accuracies),
         "accuracy with divergence": rank_correlation(distances, accuracies),
     }
 
@@ -179,30 +205,33 @@ def corrupted(lab: Lab) -> Numbers:
 def turned(lab: Lab) -> Numbers:
     """Environments learned without theta, turned from theta_inv to that of ERM."""
     psi = lab.problem.psi_train
-    ends = (
-        lab.direction(lab.perfect),
-        lab.direction(torch.ones_like(lab.perfect[:, :1]), 0.0),
-    )
-    invariant, erm = (theta / theta.norm() for theta in ends)
-    distances = [
-        lab.divergence(
-            lab.explore(orthogonal_update(psi, (1 - turn) * invariant + turn * erm))
-        )
-        for turn in TURNED
-    ]
-    return {
-        "divergence with invariance": rank_correlation(-np.array(TURNED), distances)
-    }
+    invariant = lab.direction(lab.perfect)
+    invariant = invariant / invariant.norm()
+    pooled = torch.ones_like(lab.perfect[:, :1])
+    erm = lab.direction(pooled, 0.0)
+    erm = erm / erm.norm()
+    distances = []
+    for turn in TURNED:
+        theta = (1 - turn) * invariant + turn * erm
+        left = orthogonal_update(psi, theta)
+        memberships = lab.explore(left)
+        distances.append(lab.divergence(memberships))
+    invariance = -np.array(TURNED)
+    return {"divergence with invariance": rank_correlation(invariance, distances)}
 
 
 def selection_bias(lab: Lab) -> Numbers:
     """Correlation of V_b and Y over r in the regression."""
-    options, n = regression.RegressionData(), 4 * lab.size.points
+    options = regression.RegressionData()
+    n = 4 * lab.size.points
     numbers = {}
-    for r in (sign * bias for bias in BIASES for sign in (1, -1)):
-        random = stream(lab.seed, "claims", f"r={r:g}")
-        _, v, y = regression.draw(random, n, r, options)
-        numbers[f"r={r:g}"] = float(np.corrcoef(v[:, -1], y)[0, 1])
+    for bias in BIASES:
+        for r in (bias, -bias):
+            name = f"r={r:g}"
+            random = stream(lab.seed, "claims", name)
+            _, v, y = regression.draw(random, n, r, options)
+            correlations = np.corrcoef(v[:, -1], y)
+            numbers[name] = float(correlations[0, 1])
     return numbers
 
 
@@ -228,6 +257,9 @@ def run(measure: str, smoke: bool = False) -> pd.DataFrame:
     """Numbers of a small run: a row per seed, a column per name."""
     size = SMOKE if smoke else Size()
     seeds = range(FIRST_SEED, FIRST_SEED + size.seeds)
-    return pd.DataFrame(
-        [MEASURES[measure](_lab(seed, size)) for seed in seeds], [*seeds]
-    )
+    rows = []
+    for seed in seeds:
+        lab = _lab(seed, size)
+        numbers = MEASURES[measure](lab)
+        rows.append(numbers)
+    return pd.DataFrame(rows, index=[*seeds])

@@ -8,7 +8,8 @@
   ``resolver``, which answers all questions about names; records are in ``cells``.
 - Tables: ``tables``, ``labels``, ``alternatives``, ``choices``; ``searches`` of
   candidates; ``groups`` of one job; records are in ``views``.
-- Refused are names (``names``, ``layout``), rows (``rows``), content (``checks``).
+- Refused are names (``names``, ``layout``, ``declared``), rows (``rows``,
+  ``references``), nulls (``nulls``) and content (``content``).
 - A run: ``resolve``, ``config``, its ``mark``, its note (``written``), ``run_folder``.
 - Commands: ``command_line``, ``command_names``, ``targets``, ``own_table``.
 

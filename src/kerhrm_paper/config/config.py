@@ -14,7 +14,7 @@ from kerhrm_paper.config.choices import contrasts
 from kerhrm_paper.config.layout import CHECKOUT as CHECKOUT
 from kerhrm_paper.config.names import Spelled, check_case
 from kerhrm_paper.config.resolve import Resolved, resolve
-from kerhrm_paper.config.run_folder import check_run_folder, run_folder
+from kerhrm_paper.config.run_folder import check_run_folder, folder_of_preset
 from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.config.written import written
@@ -59,7 +59,7 @@ class Config:
         self.raw_dir = whole.raw_dir
         self.on_missing = whole.on_missing
         self.mark = resolved.mark
-        self.run = run_folder(whole.results, whole.preset)
+        self.run = folder_of_preset(whole.results, whole.preset)
         self.tables = resolved.tables
         self.searches = resolved.searches
         self.groups = resolved.groups

@@ -12,11 +12,11 @@ from kerhrm_paper.config.run_folder import no_folder
 MAX_SEEDS = 10_000
 MAX_THREADS = 256
 DEVICES = "auto, cpu, cuda or cuda:N"
-MANY = 12  #: names that an error does not list
+MAX_LISTED = 12  #: names that an error does not list
 
 Item = TypeVar("Item")
 Names = Collection[str]  #: that are known
-Values = dict[str, Any]
+OptionValues = dict[str, Any]
 
 
 def check_name(name: str) -> str:
@@ -105,10 +105,10 @@ def nearest(word: str, names: Names) -> str:
 
 def _listed(names: Names) -> str:
     """Hint of the names that are known, or the first ones."""
-    if len(names) <= MANY:
+    if len(names) <= MAX_LISTED:
         return f"known are: {', '.join(names)}"
-    first = list(names)[:MANY]
-    n_more = len(names) - MANY
+    first = list(names)[:MAX_LISTED]
+    n_more = len(names) - MAX_LISTED
     return f"known are: {', '.join(first)} and {n_more} more"
 
 

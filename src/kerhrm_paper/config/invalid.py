@@ -22,7 +22,7 @@ NO_KEYS = ("[key]", "[number]", "[map]")
 NO_MAPPING = ("model_type", "dict_type", "model_attributes_type")
 #: keys that may be taken for keys of the whole configuration, and where they stand in
 #: a data set
-OF_DATA: dict[str, Key] = {
+KEYS_OF_DATA: dict[str, Key] = {
     "seeds": ("seeds",),
     "network": ("network",),
     "features": ("features",),
@@ -49,7 +49,7 @@ ENDED = {
 #: keys whose keys are options, or values of some
 OF_OPTIONS = ("options", "network", "features", "grid", "candidates")
 #: keys of those that mean something else at the top of a file
-OTHERWISE = (*OF_DATA, "steps", "set")
+OTHERWISE = (*KEYS_OF_DATA, "steps", "set")
 
 
 def invalid(sources: Sources, above: Key, error: ValidationError) -> KerhrmError:
@@ -163,13 +163,13 @@ def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
     *above, last = name.split(".")
     similar = closest(last, OWN_KEYS)
     is_own_table = bool(sources.own_table) and similar
-    if is_own_table or last not in OF_DATA:
+    if is_own_table or last not in KEYS_OF_DATA:
         return similar
     data_sets = sources.names("data")
     data = next(iter(data_sets), "DATA")
     if len(above) > 1 and above[1] in data_sets:
         data = above[1]
-    for part in reversed(OF_DATA[last]):
+    for part in reversed(KEYS_OF_DATA[last]):
         value = {part: value}
     text = yaml.safe_dump({data: value}, default_flow_style=True)
     line = " ".join(text.split())

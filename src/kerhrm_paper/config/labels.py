@@ -16,7 +16,7 @@ Declared = dict[str, list[Nameable]]
 SELECTION = ("select", "select_on")
 
 
-class Labels:
+class TableLabels:
     """The labels of the configuration and of one table, whose own go before.
 
     Parameters

@@ -4,6 +4,7 @@ They are read from its rules: a rule that is added reserves the names of its fil
 itself.
 """
 
+import functools
 import re
 import subprocess
 from collections.abc import Iterator
@@ -44,13 +45,11 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
     what stands beside such a file, as ``X-comparisons``.
     """
     names = {PROVENANCE, TEMPORARY}
+    for rules in _rules(root):
+        names.update(_RULE.findall(rules))
     folders: set[str] = set()  # and file names, with wildcards
-    for path in rule_files(root):
-        text = path.read_text(encoding="utf-8")
-        names.update(_RULE.findall(text))
-        for template in _templates(text):
-            file = template.removeprefix("<run>/")
-            folders.update(file.split("/"))
+    for file in files_of_rules(root):
+        folders.update(file.split("/"))
     patterns = set(map(re.escape, names))
     for folder in folders:
         if not _WILDCARD.search(folder):
@@ -62,11 +61,29 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def _templates(rules: str) -> Iterator[str]:
-    """Files that rules make, as ``<run>/raw/{raw}.npz``."""
+def files_of_rules(root: Path) -> set[str]:
+    """Files of a run that a checkout's rules make, as ``raw/{raw}.npz``."""
+    files: set[str] = set()
+    for rules in _rules(root):
+        files |= _templates(rules)
+    return files
+
+
+def _rules(root: Path) -> Iterator[str]:
+    """Texts of the files of the workflow."""
+    for path in rule_files(root):
+        yield path.read_text(encoding="utf-8")
+
+
+@functools.cache
+def _templates(rules: str) -> frozenset[str]:
+    """Files that rules make, by the text of the rules."""
+    files = set()
     for _, section in _FILES.findall(rules):
         for double_quoted, single_quoted in _TEXT.findall(section):
-            yield double_quoted or single_quoted
+            file = double_quoted or single_quoted
+            files.add(file.removeprefix("<run>/"))
+    return frozenset(files)
 
 
 def _stems(name: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 No two data sets, learners, tables or cells may share a folder, a file or a rule.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def check_names(sources: Sources, whole: Whole, root: Path) -> None:
                 raise sources.error(at, problem, "choose another one")
             with sources.placing(at):
                 _add(name, spelled)
-    _check_preset(sources, whole.preset, root)
+    _check_preset(sources, whole.preset, root, of_folders)
 
 
 def check_cells(sources: Sources, tables: Mapping[str, TableView]) -> None:
@@ -70,7 +71,9 @@ def check_case(name: str, spelled: Spelled) -> None:
         raise KerhrmError(problem, "rename one of them")
 
 
-def _check_preset(sources: Sources, preset: str, root: Path) -> None:
+def _check_preset(
+    sources: Sources, preset: str, root: Path, taken: re.Pattern[str]
+) -> None:
     """Refuse a preset whose runs would lie in another one's, or a published, folder."""
     key = ("preset",)
     folder = root / "config" / "presets"
@@ -79,7 +82,7 @@ def _check_preset(sources: Sources, preset: str, root: Path) -> None:
         if other.casefold() == preset.casefold():
             problem = f"the preset '{other}' differs in case alone"
             raise sources.error(key, problem, "rename one of them")
-    if reserved(root).fullmatch(preset):
+    if taken.fullmatch(preset):
         problem = "the name is reserved for the workflow's own files"
         raise sources.error(key, problem, "rename the preset's file")
     published = tracked(root)

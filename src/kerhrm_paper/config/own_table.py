@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from kerhrm.errors import FileError, KerhrmError, shown
 from kerhrm.options import NotBool, Options, misfit, option
 from kerhrm_paper.config.config import page_name
-from kerhrm_paper.config.fields import MANY, matching, nearest
+from kerhrm_paper.config.fields import MAX_LISTED, matching, nearest
 from kerhrm_paper.config.mark import HARMLESS
 from kerhrm_paper.runs import provenance
 
@@ -153,14 +153,14 @@ class OwnTable(Options):
         if rows.empty:
             problem = f"target={self.target}: no row has a value"
             raise KerhrmError(problem, "choose another column")
-        if self.held_out:
-            self._check_groups(rows)
-        self._check_inputs({*table.columns})
         target = rows[self.target]
         learned = target
         if self.held_out:
-            groups = rows[self.group].astype(str)
-            learned = target[~groups.isin(self.held_out)]
+            groups = rows[self.group]
+            self._check_groups(groups)
+            is_held_out = groups.astype(str).isin(self.held_out)
+            learned = target[~is_held_out]
+        self._check_inputs({*table.columns})
         self._check_constant(learned)
         self._check_target(target)
         self._check_size(len(learned))
@@ -176,14 +176,14 @@ class OwnTable(Options):
             raise KerhrmError(problem, "drop fewer")
         raise KerhrmError(problem, "add columns")
 
-    def _check_groups(self, rows: "pd.DataFrame") -> None:
+    def _check_groups(self, column: "pd.Series[Any]") -> None:
         """Refuse groups to hold out that no row has, or that are all there are."""
-        names = rows[self.group].dropna().astype(str)
+        names = column.dropna().astype(str)
         groups = sorted(names.unique())
         for name in self.held_out:
             if name not in groups:
                 hint = nearest(name, groups)
-                if len(groups) <= MANY:
+                if len(groups) <= MAX_LISTED:
                     hint = f"known are: {', '.join(groups)}"
                 problem = f"held_out={name}: no row has this {self.group}"
                 raise KerhrmError(problem, hint)

@@ -15,13 +15,14 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config import strict_yaml
 from kerhrm_paper.config.causes import cause
-from kerhrm_paper.config.checks import check_declared_names, check_nulls
+from kerhrm_paper.config.declared import check_declared_names
 from kerhrm_paper.config.files import Sources, read_sources
 from kerhrm_paper.config.groups import groups_of_search, groups_of_tables
 from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.labels import check_labels
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.config.names import check_cells, check_names
+from kerhrm_paper.config.nulls import check_nulls
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.rows import check_alternatives, check_rows, check_titles
 from kerhrm_paper.config.schema import Whole

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
-from kerhrm_paper.config.checks import check_content
+from kerhrm_paper.config.content import check_content
 from kerhrm_paper.config.data_cells import DataCells
 from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.grids import Grids

@@ -7,24 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.references import reference_titles
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Alternative, Whole
 from kerhrm_paper.config.views import Row, TableView
 
-#: titles of rows that no learner makes, at each kind of score or generator
-REFERENCES = (
-    "ref: majority",
-    "ref: predict zero",
-    "ref: predict the mean",
-    "ref: each period's own mean",
-    "ref: Bayes pooled",
-    "ref: invariant ceiling",
-    "ref: least squares on S",
-    "ref: structural function",
-)
 #: columns of a table beside its settings, or its methods
 COLUMNS = ("method", "selection", "setting")
-ENVIRONMENTS = ("shift", "period")  #: kinds with a row for each test environment
+BY_ENVIRONMENT = ("shift", "period")  #: kinds with a row for each test environment
 #: characters without a shape that Unicode counts among letters and marks
 BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 #: characters without a shape that select a variant of the one before
@@ -32,7 +22,7 @@ SELECTORS = (
     *range(0x180B, 0x180E),
     *range(0xFE00, 0xFE10),
 )
-Placed = tuple[Key, str]  #: a text of the files, with its key
+PlacedText = tuple[Key, str]  #: a text of the files, with its key
 Output = tuple[Row, str]  #: what a table shows of a cell, and of which output
 Onlys = list[str | None]  #: titles of the rows that alternatives change
 HINT = "give one of them another label or title"
@@ -67,7 +57,7 @@ def _is_invisible(character: str) -> bool:
 
 def check_titles(sources: Sources, whole: Whole) -> None:
     """Refuse titles and labels that cannot name a row beside those of all tables."""
-    references = set(map(plain, REFERENCES))
+    references = set(map(plain, reference_titles()))
     for key, title in _titles(whole):
         if plain(title) in references:
             problem = "it is the name of a reference"
@@ -81,7 +71,7 @@ def check_titles(sources: Sources, whole: Whole) -> None:
             raise sources.error(key, problem, "choose another label")
 
 
-def _titles(whole: Whole) -> Iterator[Placed]:
+def _titles(whole: Whole) -> Iterator[PlacedText]:
     """Titles of the learners, with their keys."""
     for name, learner in whole.learners.items():
         for output, title in learner.titles.items():
@@ -89,7 +79,7 @@ def _titles(whole: Whole) -> Iterator[Placed]:
             yield key, title
 
 
-def _labels(whole: Whole) -> Iterator[Placed]:
+def _labels(whole: Whole) -> Iterator[PlacedText]:
     """Labels of the data of tables, with their keys."""
     for name, table in whole.tables.items():
         for data_name, data in table.data.items():
@@ -215,6 +205,6 @@ def _setting(kind: str, generator: str, text: str) -> str:
     _, _, rest = text.partition(",")
     if kind == "iterations":
         return plain(rest)
-    if kind in ENVIRONMENTS:
+    if kind in BY_ENVIRONMENT:
         return f"{generator},{plain(rest)}"
     return plain(text)

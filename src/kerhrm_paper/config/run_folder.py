@@ -27,7 +27,7 @@ def no_folder(name: str) -> str:
     return "does not exist; correct its name"
 
 
-def run_folder(results: str, preset: str) -> Path:
+def folder_of_preset(results: str, preset: str) -> Path:
     """Folder of a run of a preset.
 
     Raises KerhrmError if the home folder that ``results`` begins with is unknown.

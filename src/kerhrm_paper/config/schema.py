@@ -19,8 +19,8 @@ from kerhrm_paper.config.fields import (
     Folder,
     FolderName,
     Name,
+    OptionValues,
     SeedNumber,
-    Values,
     WithoutNull,
     matching,
 )
@@ -33,7 +33,7 @@ KINDS = {
     "regression": ("mean_error", "period"),
 }
 #: what may choose among a learner's candidates
-Criterion = Literal["pooled", "worst_inferred", "worst_true", "oracle", "none"]
+CriterionName = Literal["pooled", "worst_inferred", "worst_true", "oracle", "none"]
 Select = Literal["own", "pooled", "worst_inferred", "worst_true", "oracle", "none"]
 Distinct = Annotated[list[str], Differing]  #: names, none twice
 SomeDistinct = Annotated[Some[str], Differing]  #: and at least one
@@ -48,9 +48,9 @@ def _kind_of_seeds(value: Any) -> str:
 class DataAt(Options):
     """What a data set changes where some of its options have certain values."""
 
-    options: Values = option({}, "of the generator")
-    network: Values = option({}, "of the network f_w")
-    features: Values = option({}, "of the features")
+    options: OptionValues = option({}, "of the generator")
+    network: OptionValues = option({}, "of the network f_w")
+    features: OptionValues = option({}, "of the features")
 
 
 class Tuning(Options):
@@ -67,9 +67,9 @@ class DataSet(Options):
 
     title: str = Field(description="shown in tables and reports")
     generator: str = Field(description="name of the generator (kerhrm_paper.data)")
-    options: Values = option({}, "of the generator")
-    network: Values = option({}, "of the network f_w")
-    features: Values = option({}, "how many there are, and how they are found")
+    options: OptionValues = option({}, "of the generator")
+    network: OptionValues = option({}, "of the network f_w")
+    features: OptionValues = option({}, "how many there are, and how they are found")
     at: ByName[DataAt] = option({}, "changes by data, as DATA+option=value")
     seeds: Annotated[
         Annotated[SeedNumber, Tag("[number]")]
@@ -88,7 +88,7 @@ class DataSet(Options):
 class LearnerAt(Options):
     """What a learner changes on some data."""
 
-    options: Values = option({}, "of the method")
+    options: OptionValues = option({}, "of the method")
     grid: ByName[Some[Any]] = option({}, "values to try, over those of the learner")
 
 
@@ -99,7 +99,7 @@ class Learner(Options):
     titles: Annotated[dict[str, str], NonEmpty, WithoutNull] = Field(
         description="row of the tables, by output of the method"
     )
-    options: Values = option({}, "of the method")
+    options: OptionValues = option({}, "of the method")
     at: ByName[LearnerAt] = option(
         {}, "changes by data, as DATA+option=value; later ones win"
     )
@@ -109,7 +109,7 @@ class Learner(Options):
     grid: ByName[Some[Any]] = option(
         {}, "values to try; all combinations are candidates"
     )
-    candidates: list[Values] = option([], "options to try, instead of `grid`")
+    candidates: list[OptionValues] = option([], "options to try, instead of `grid`")
     tuned_as: BaseName | None = option(
         None, "learner whose selected options it takes; null: itself"
     )
@@ -206,7 +206,7 @@ class Alternative(Options):
     only: str | None = option(None, "title of the only row that can change; null: all")
     title: str | None = option(None, "title of a row that stands in the table already")
     instead: str | None = option(None, "title of the row that takes its place")
-    select: Criterion | None = option(
+    select: CriterionName | None = option(
         None, "criterion that takes the place of the row's own"
     )
 
@@ -254,7 +254,7 @@ class Choice(Options):
 
 
 #: options of a learner, by criterion; of a data set, by learner; of all data sets
-ByCriterion = Annotated[dict[Select, Values], WithoutNull]
+ByCriterion = Annotated[dict[Select, OptionValues], WithoutNull]
 OfLearners = Annotated[dict[BaseName, ByCriterion], WithoutNull]
 Selected = Annotated[dict[BaseName, OfLearners], WithoutNull]
 

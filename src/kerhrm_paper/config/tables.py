@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from kerhrm_paper.config.alternatives import Alternatives
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key
-from kerhrm_paper.config.labels import Labels
+from kerhrm_paper.config.labels import TableLabels
 from kerhrm_paper.config.options import known
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import KINDS, Table
@@ -73,7 +73,7 @@ class TableCells:
         self.name = name
         self.table = table
         self.key: Key = ("tables", name)
-        self.labels = Labels(resolver, table)
+        self.labels = TableLabels(resolver, table)
         self.alternatives = Alternatives(resolver)
 
     def view(self) -> TableView:

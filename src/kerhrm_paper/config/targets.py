@@ -13,9 +13,9 @@ from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.layout import reserved
 
 #: folders beside those of the learners on some data
-OF_DATA = ("data", "features")
+DATA_FOLDERS = ("data", "features")
 #: files of a learner on some data
-OF_LEARNER = ("predictions.npz", "scores.csv")
+LEARNER_FILES = ("predictions.npz", "scores.csv")
 ITERATIONS = "iterations"
 PRETEST = "heterogeneity.npz"
 STEPS = ("environments.npz", "directions.npz")  #: of an iteration
@@ -24,7 +24,7 @@ WILDCARDS = ("data", "learner", "", "t")
 WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
 
 
-def check_target(config: Config, root: Path, parts: Sequence[str]) -> None:
+def check_cell_file(config: Config, root: Path, parts: Sequence[str]) -> None:
     """Refuse a file, by the parts of its path from the run's folder, of no cell.
 
     Raises KerhrmError, in one line with the nearest name or the right spelling.
@@ -35,12 +35,12 @@ def check_target(config: Config, root: Path, parts: Sequence[str]) -> None:
     if reserved(root).fullmatch(data):
         return  # a file of the run
     data_cell = config.data(data)
-    if learner in OF_DATA:
+    if learner in DATA_FOLDERS:
         return
     cell = config.learner(data, learner)
     if not files:
         return
-    known = [*OF_LEARNER]
+    known = [*LEARNER_FILES]
     if cell.checkpointed:
         known.append(ITERATIONS)
         if data_cell.task == "regression":

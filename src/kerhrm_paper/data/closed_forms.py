@@ -11,6 +11,11 @@ from kerhrm_paper.data.generator import ReferenceRows
 from kerhrm_paper.data.regression import RegressionData, draw_unselected
 from kerhrm_paper.data.temporal import TemporalData
 
+#: titles of reference rows
+BAYES = "ref: Bayes pooled"
+CEILING = "ref: invariant ceiling"
+LEAST_SQUARES = "ref: least squares on S"
+STRUCTURAL = "ref: structural function"
 NAN = float("nan")
 DRAWS = 400_000  # behind the errors of the regression: to about 1 %
 
@@ -40,8 +45,8 @@ def classification(data: ClassificationData) -> ReferenceRows:
     bayes_of_tests = {r: bayes(r) for r in data.r_test}
     ceilings = dict.fromkeys(data.r_test, ceiling)
     return {
-        "ref: Bayes pooled": _accuracies(bayes(r_pooled), bayes_of_tests),
-        "ref: invariant ceiling": _accuracies(ceiling, ceilings),
+        BAYES: _accuracies(bayes(r_pooled), bayes_of_tests),
+        CEILING: _accuracies(ceiling, ceilings),
     }
 
 
@@ -62,16 +67,20 @@ def _accuracies(
 
 def regression(data: RegressionData) -> ReferenceRows:
     """Test errors of least squares on S, and of the structural function."""
-    rows: ReferenceRows = {}
-    for name, errors in reference_errors(data).items():
-        if name == "zero":  # which tables measure
-            continue
-        spread = float(errors.std(ddof=1)) if len(errors) > 1 else NAN
-        rows[f"ref: {name}"] = {
-            ("", "mean_error"): float(errors.mean()),
-            ("", "error_sd"): spread,
-        }
-    return rows
+    errors = reference_errors(data)
+    return {
+        LEAST_SQUARES: _errors(errors["least squares on S"]),
+        STRUCTURAL: _errors(errors["structural function"]),
+    }
+
+
+def _errors(errors: np.ndarray) -> dict[tuple[str, str], float]:
+    """Metrics of a rule, by its errors (E,) in the test environments."""
+    spread = float(errors.std(ddof=1)) if len(errors) > 1 else NAN
+    return {
+        ("", "mean_error"): float(errors.mean()),
+        ("", "error_sd"): spread,
+    }
 
 
 def temporal(data: TemporalData) -> ReferenceRows:
@@ -84,7 +93,7 @@ def temporal(data: TemporalData) -> ReferenceRows:
         ("", "worst_acc"): accuracy,
         ("", "generalisation_gap"): 0.0,
     }
-    return {"ref: invariant ceiling": ceiling}
+    return {CEILING: ceiling}
 
 
 def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:

@@ -29,6 +29,8 @@ class Generator:
         Name in :data:`kerhrm_paper.data.registry.RAW` of the data that it is made from.
     closed_forms : callable, optional
         Options to values by reference row, test environment ("": all) and metric.
+    references : tuple of str
+        Titles of these rows, which no learner of a table may have.
     attribute : callable, optional
         x to C, of the figure 2.
     """
@@ -38,4 +40,5 @@ class Generator:
     task: Task
     raw: str | None = None
     closed_forms: Callable[[Any], ReferenceRows] | None = None
+    references: tuple[str, ...] = ()
     attribute: Callable[[np.ndarray], np.ndarray] | None = None

@@ -64,18 +64,21 @@ PAPER = {
         generate=classification.generate,
         task="classification",
         closed_forms=closed_forms.classification,
+        references=(closed_forms.BAYES, closed_forms.CEILING),
     ),
     "regression": Generator(
         options=regression.RegressionData,
         generate=regression.generate,
         task="regression",
         closed_forms=closed_forms.regression,
+        references=(closed_forms.LEAST_SQUARES, closed_forms.STRUCTURAL),
     ),
     "temporal": Generator(
         options=temporal.TemporalData,
         generate=temporal.generate,
         task="classification",
         closed_forms=closed_forms.temporal,
+        references=(closed_forms.CEILING,),
     ),
     "colored_mnist": Generator(
         options=colored_mnist.ColoredMnistData,
@@ -98,7 +101,7 @@ def generate(
     name: str,
     options: Mapping[str, Any],
     seeds: Sequence[int],
-    raw: str | os.PathLike[str] | None = None,
+    raw: RawData | str | os.PathLike[str] | None = None,
 ) -> Draws:
     """Draw a data set, a replicate per seed.
 
@@ -110,8 +113,8 @@ def generate(
         Of the generator, by name; others have their defaults.
     seeds : sequence of int
         One for each replicate.
-    raw : path, optional
-        File of raw data, for generators that need them.
+    raw : RawData or path, optional
+        Raw data or a run's file of them, for generators that need them.
 
     Returns
     -------
@@ -127,7 +130,9 @@ def generate(
     parsed = generator.options.parse(options, f"{name}: ")
     arguments: list[Any] = [parsed, seeds]
     if generator.raw is not None:
-        arguments.append(RAW[generator.raw].load(str(raw)))
+        if not isinstance(raw, RawData):
+            raw = RAW[generator.raw].load(str(raw))
+        arguments.append(raw)
     return check_generated(
         generator.generate(*arguments),
         where=origin(DATA_SETS.group, name),

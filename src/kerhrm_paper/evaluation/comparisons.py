@@ -48,15 +48,9 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     is_trained = ~scores["method"].str.startswith("ref: ")
     is_result = scores["metric"].isin(RESULTS)
     scores = scores[primary(scores) & is_result & is_trained]
-    proposed = pd.concat([where(scores, method=method) for method in PROPOSED])
-    is_proposed = scores["method"].isin(PROPOSED)
-    baselines = scores[~is_proposed]
-    baselines = baselines.rename(columns={"method": "baseline"})
-    both = proposed.merge(
-        baselines, on=["setting", "metric", "seed"], suffixes=("", "_baseline")
-    )
-    rows, effects = [], []
-    for sides, pair in both.groupby(SIDES, sort=False):
+    rows = []
+    effects = []
+    for sides, pair in _pairs(scores).groupby(SIDES, sort=False):
         facts, effect = _difference(pair)
         row: dict[str, Any] = dict(zip(SIDES, sides, strict=True))
         rows.append(row | facts | effect.columns())
@@ -69,6 +63,17 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
         row["p_holm"] = p_holm
         row["outcome"] = "stand-ins" if replaced else OUTCOMES[decision]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _pairs(scores: pd.DataFrame) -> pd.DataFrame:
+    """Values of a proposed method and of each baseline on the same seeds and
+    settings."""
+    proposed = pd.concat([where(scores, method=method) for method in PROPOSED])
+    is_proposed = scores["method"].isin(PROPOSED)
+    baselines = scores[~is_proposed]
+    baselines = baselines.rename(columns={"method": "baseline"})
+    shared = ["setting", "metric", "seed"]
+    return proposed.merge(baselines, on=shared, suffixes=("", "_baseline"))
 
 
 def _difference(pair: pd.DataFrame) -> tuple[dict[str, Any], Effect]:

@@ -114,21 +114,20 @@ def endpoints(
             facts, effect = _endpoint(scores[table], method, declared, numbers)
             rows.append({"table": table, "method": method, **facts})
             effects.append(effect)
-    p_of_family = []
-    for row, effect in zip(rows, effects, strict=True):
-        is_in_family = row["method"] in spec["family"]
-        p_of_family.append(effect.p if is_in_family else NAN)
+    are_family = [row["method"] in spec["family"] for row in rows]
+    p = np.array([effect.p for effect in effects])
+    p_of_family = np.where(are_family, p, NAN)
     corrected = holm(p_of_family)
-    for row, effect, p_holm in zip(rows, effects, corrected, strict=True):
-        is_in_family = row["method"] in spec["family"]
+    deciding = np.where(are_family, corrected, p)
+    for i, row in enumerate(rows):
         metric = METRICS[row["metric"]]
         decision = decide(
-            effect,
+            effects[i],
             margin=row.get("margin"),
-            p=p_holm if is_in_family else effect.p,
+            p=deciding[i],
             higher_is_better=metric.higher_is_better,
         )
-        row["p_holm"] = p_holm
+        row["p_holm"] = corrected[i]
         row["outcome"] = OUTCOMES[decision]
         difference = notice(scores[row["table"]], mark)
         if difference:

@@ -18,19 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from kerhrm_paper.config.references import CONSTANTS, PERIOD_MEANS
 from kerhrm_paper.runs.arrays import load_arrays
 
 Outputs = Mapping[str, np.ndarray]  #: "train" (S, n), "test" (S, m), and others
 #: (S,), by test environment or "", and metric
-Values = dict[tuple[str, str], np.ndarray]
-#: constant predictions that each kind of table shows: title and value (None: mean
-#: training label)
-CONSTANTS: dict[str, tuple[str, float | None]] = {
-    "accuracy": ("ref: majority", None),
-    "shift": ("ref: majority", None),
-    "mean_error": ("ref: predict zero", 0.0),
-    "period": ("ref: predict the mean", None),
-}
+SeedValues = dict[tuple[str, str], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,7 @@ def environment_errors(
     return np.stack(errors, axis=-1)
 
 
-def metrics(outputs: Outputs, labels: Labels, kind: str) -> Values:
+def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
     """Values per seed of outputs ``train`` and ``test``.
 
     Parameters
@@ -127,13 +120,13 @@ def _test_accuracies(outputs: np.ndarray, labels: Labels) -> np.ndarray:
 
 def _by_environment(
     values: np.ndarray, names: Sequence[str], form: str, metric: str
-) -> Values:
+) -> SeedValues:
     """Values (S, E) of a metric, by the environments' names in a format."""
     columns = zip(names, values.T, strict=True)
     return {(form.format(name), metric): column for name, column in columns}
 
 
-def _accuracies(outputs: Outputs, labels: Labels, accuracies: np.ndarray) -> Values:
+def _accuracies(outputs: Outputs, labels: Labels, accuracies: np.ndarray) -> SeedValues:
     train = accuracy(outputs["train"], labels.train)
     test = accuracy(outputs["test"], labels.test)
     values = {
@@ -170,7 +163,7 @@ def references(labels: Labels, kind: str) -> dict[str, Outputs]:
     constant = constant_outputs(labels, value)
     outputs: dict[str, Outputs] = {title: constant}
     if kind == "period":
-        outputs["ref: each period's own mean"] = {
+        outputs[PERIOD_MEANS] = {
             "train": constant["train"],
             "test": _period_means(labels),
         }
@@ -224,21 +217,31 @@ def divergence(
     r = responsibilities.astype(np.float64)
     colours = [attribute == 0, attribute == 1]
     of_colour = np.stack(colours, axis=1).astype(np.float64)  # (S, 2, n)
-    of_class = (y > 0)[:, None]
-    n_positive = (of_colour * of_class) @ r  # (S, 2, K)
+    of_class = y > 0
+    of_both = of_colour * of_class[:, None]
+    n_positive = of_both @ r  # (S, 2, K)
     n_points = of_colour @ r
     p = (n_positive + 0.5) / (n_points + 1)  # P^e(y = 1 | c)
-    p_e = p[..., None]
-    p_f = p[..., None, :]
-    of_positive = p_e * np.log(p_e / p_f)
-    of_negative = (1 - p_e) * np.log((1 - p_e) / (1 - p_f))
-    pairs = of_positive + of_negative  # (S, 2, K, K)
-    is_occupied = (r.sum(-2) > 0).astype(np.float64)  # (S, K)
+    pairs = _divergences(p)
+    weights = r.sum(-2)
+    is_occupied = (weights > 0).astype(np.float64)  # (S, K)
     are_both = is_occupied[..., None] * is_occupied[..., None, :]
-    by_colour = (are_both[:, None] * pairs).sum((-2, -1))
+    between_occupied = are_both[:, None] * pairs
+    by_colour = between_occupied.sum((-2, -1))
     p_colour = of_colour.mean(-1)  # (S, 2)
-    total = (p_colour * by_colour).sum(-1)
+    weighted = p_colour * by_colour
+    total = weighted.sum(-1)
     n_environments = is_occupied.sum(-1)
     n_pairs = n_environments * (n_environments - 1)
     with np.errstate(invalid="ignore"):  # 0 / 0 with a single one
         return np.asarray(total / n_pairs)
+
+
+def _divergences(p: np.ndarray) -> np.ndarray:
+    """Divergences (..., K, K) between Bernoulli distributions of probabilities p
+    (..., K)."""
+    p_e = p[..., None]
+    p_f = p[..., None, :]
+    of_positive = p_e * np.log(p_e / p_f)
+    of_negative = (1 - p_e) * np.log((1 - p_e) / (1 - p_f))
+    return np.asarray(of_positive + of_negative)

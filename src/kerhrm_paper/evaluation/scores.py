@@ -12,12 +12,12 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
+from kerhrm_paper.config.references import CONSTANTS
 from kerhrm_paper.config.schema import KINDS
 from kerhrm_paper.config.views import Row, TableView
 from kerhrm_paper.data.generator import ReferenceRows
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation.metrics import (
-    CONSTANTS,
     Labels,
     Outputs,
     constant_outputs,
@@ -41,7 +41,7 @@ COLUMNS = [
     "data_source",
     "reason",
 ]
-NONE = "none"  #: selection of rows that nothing was chosen for
+UNSELECTED = "none"  #: selection of rows that nothing was chosen for
 ScoreRow = dict[str, Any]  #: columns of :data:`COLUMNS`
 
 
@@ -135,14 +135,12 @@ def _score_row(
         if table.kind == "iterations":
             attribute = DATA_SETS[facts["generator"]].attribute
             yield from _iterations(head, predictions, labels, replicates, attribute)
-        else:
-            outputs = {
-                part: np.stack(
-                    [of_seed.output(output, part) for of_seed in predictions]
-                )
-                for part in ("train", "validation", "test")
-            }
-            yield from _rows(head, outputs, labels, table.kind, replicates)
+            continue
+        outputs = {}
+        for part in ("train", "validation", "test"):
+            of_seeds = [of_seed.output(output, part) for of_seed in predictions]
+            outputs[part] = np.stack(of_seeds)
+        yield from _rows(head, outputs, labels, table.kind, replicates)
 
 
 def _load_predictions(path: Path, row: Row, n: int) -> list[Predictions]:
@@ -220,7 +218,7 @@ def _references(
         "data": name,
         "setting": table.labels[name],
         "learner": "",
-        "selection": NONE,
+        "selection": UNSELECTED,
         "data_source": labels.source,
         "reason": "",
     }

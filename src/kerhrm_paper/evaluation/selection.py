@@ -7,8 +7,10 @@ uses those seeds.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,14 +51,14 @@ class Candidates:
         replicates = [load_records(Predictions, path) for path in paths]
         names = replicates[0][0].outputs.tolist()
         outputs = {}
-        for name in names:
-            for part in PARTS:
-                of_candidates = [
-                    [prediction.output(name, part) for prediction in of_candidate]
-                    for of_candidate in replicates
-                ]
-                outputs[name, part] = np.stack(of_candidates, axis=1)
-        return cls(outputs, _memberships(replicates))
+        for name, part in product(names, PARTS):
+            of_candidates = []
+            for of_candidate in replicates:
+                of_seeds = [of_seed.output(name, part) for of_seed in of_candidate]
+                of_candidates.append(of_seeds)
+            outputs[name, part] = np.stack(of_candidates, axis=1)
+        memberships = _memberships(replicates)
+        return cls(outputs, memberships)
 
 
 def _memberships(replicates: Sequence[list[Predictions]]) -> np.ndarray | None:
@@ -108,26 +110,31 @@ class Criterion:
         by_part = [candidates.outputs[output, part] for part in parts]
         outputs = np.concatenate(by_part, axis=-1)
         labels = _Labels.load(folder, parts, n_seeds=len(outputs))
-        y = torch.from_numpy(labels.y)[:, None]
-        points = point_scores(torch.from_numpy(outputs), y, labels.task)
+        y = torch.from_numpy(labels.y)
+        points = point_scores(torch.from_numpy(outputs), y[:, None], labels.task)
         if self.environments is None:
-            scores = points.mean(-1).numpy()
+            scores = points.mean(-1)
         else:
-            if self.environments == "true":
-                memberships = _true_environments(folder, n_seeds=len(outputs))
-            else:
-                n_points = outputs.shape[-1]
-                memberships = _inferred_environments(candidates, n_points)
-            weights = torch.from_numpy(memberships).double()
-            worst = [
-                worst_environment_score(of_seed, weights_of_seed)
-                for of_seed, weights_of_seed in zip(points, weights, strict=True)
-            ]
-            scores = torch.stack(worst).numpy()
+            weights = self._weights(candidates, folder, outputs.shape)
+            worst = map(worst_environment_score, points, weights)
+            scores = torch.stack([*worst])
+        comparable = scores.numpy()
         if labels.unit is not None:
-            scores = scores * labels.unit[:, None] ** 2
+            comparable = comparable * labels.unit[:, None] ** 2
         is_finite = np.isfinite(outputs).all(-1)
-        return np.where(is_finite, scores, -np.inf)
+        return np.where(is_finite, comparable, -np.inf)
+
+    def _weights(
+        self, candidates: Candidates, folder: Path, shape: tuple[int, ...]
+    ) -> torch.Tensor:
+        """Memberships (S, K, points) of the points that have outputs of a shape
+        (S, C, points)."""
+        n_seeds, _, n_points = shape
+        if self.environments == "true":
+            memberships = _true_environments(folder, n_seeds)
+        else:
+            memberships = _inferred_environments(candidates, n_points)
+        return torch.from_numpy(memberships).double()
 
 
 @dataclass(frozen=True)
@@ -206,32 +213,40 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
         data and seeds by every criterion.  The score of a learner with several outputs
         is the mean of all: one candidate has to serve all.
     """
-    searches: dict[tuple[str, str], list[str]] = {}
+    searches: dict[tuple[str, str], list[str]] = defaultdict(list)
     for cell in cells:
         data, learner = cell.split("/")
-        candidates_of = searches.setdefault((data, base_of(learner)), [])
-        candidates_of.append(cell)
-    rows = []
-    for (data, _), names in searches.items():
-        candidates = Candidates.load(
-            [Path(run, name, "predictions.npz") for name in names]
-        )
-        first = cells[names[0]]
-        for criterion in (*first["criteria"], ORACLE):
-            rule = CRITERIA[WORDS[criterion]]
-            by_output = []
-            for output in first["outputs"]:
-                by_output.append(rule.score(candidates, output, Path(run, data)))
-            scores = np.mean(by_output, axis=0)
-            for name, of_seeds in zip(names, scores.T, strict=True):
-                learner = name.split("/")[1]
-                options = json.dumps(cells[name]["options"], sort_keys=True)
-                mean = float(of_seeds.mean())
-                rows.append((learner, options, criterion, mean))
-    columns = ["learner", "options", "selection", "score"]
-    table = pd.DataFrame(rows, columns=columns)
-    wide = table.pivot_table("score", columns[:2], "selection", sort=False)
+        key = (data, base_of(learner))
+        searches[key].append(cell)
+    rows: list[tuple[str, str, str, float]] = []
+    for names in searches.values():
+        of_search = {name: cells[name] for name in names}
+        rows += _scored(of_search, Path(run))
+    keys = ["learner", "options"]
+    table = pd.DataFrame(rows, columns=[*keys, "selection", "score"])
+    wide = table.pivot_table("score", keys, "selection", sort=False)
     return wide.reset_index()
+
+
+def _scored(
+    cells: Mapping[str, Mapping[str, Any]], run: Path
+) -> Iterator[tuple[str, str, str, float]]:
+    """Name, options, criterion and mean score of the candidates of one learner."""
+    candidates = Candidates.load([run / name / "predictions.npz" for name in cells])
+    first, *_ = cells
+    data, _ = first.split("/")
+    declared = cells[first]
+    for criterion in (*declared["criteria"], ORACLE):
+        rule = CRITERIA[WORDS[criterion]]
+        by_output = []
+        for output in declared["outputs"]:
+            scores = rule.score(candidates, output, run / data)
+            by_output.append(scores)
+        means = np.mean(by_output, axis=0)
+        for name, of_seeds in zip(cells, means.T, strict=True):
+            _, learner = name.split("/")
+            options = json.dumps(cells[name]["options"], sort_keys=True)
+            yield learner, options, criterion, float(of_seeds.mean())
 
 
 def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:

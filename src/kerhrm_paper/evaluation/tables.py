@@ -159,7 +159,8 @@ def make_table(
         difference = notice(group, mark)
         cell["paper"] = None if difference else printed
         cell["verdict"] = cell["reason"] = ""
-        if group["value"].isna().any():
+        is_missing = group["value"].isna()
+        if is_missing.any():
             cell["verdict"] = "failed"
             cell["reason"] = _failure(group)
         elif printed is not None:
@@ -195,10 +196,11 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
 
 def stand_ins(rows: pd.DataFrame) -> str:
     """What takes the place of real data in scores or cells; empty if nothing does."""
-    sources = {source for source in rows["data_source"] if source.startswith(FALLBACK)}
-    names = [
-        STAND_INS.get(source, f"stand-ins ({source})") for source in sorted(sources)
-    ]
+    names = []
+    for source in sorted(set(rows["data_source"])):
+        if source.startswith(FALLBACK):
+            name = STAND_INS.get(source, f"stand-ins ({source})")
+            names.append(name)
     return "; ".join(names)
 
 

@@ -92,7 +92,7 @@ REFERENCES = {
     "ref: each period's own mean": ("each period's own mean", ":"),
 }
 #: Figure 2's columns, the method of each
-VERSIONS = {
+COURSES = {
     "KerHRM (linear predictor)": "our version",
     "KerHRM (authors' code)": "authors' code",
 }
@@ -102,12 +102,12 @@ def figure2(cells: pd.DataFrame) -> Figure:
     """Accuracy, and below it the divergence of the environments, over ``iteration=0``,
     ...
 
-    A column for each of :data:`VERSIONS` that has cells; both begin with ERM on the
+    A column for each of :data:`COURSES` that has cells; both begin with ERM on the
     reduced features.
     """
     cells = split(cells, "t").astype({"t": int})
     known = set(cells["method"])
-    methods = [method for method in VERSIONS if method in known]
+    methods = [method for method in COURSES if method in known]
     is_erm = (cells["t"] == 0) & (cells["method"] == methods[0])
     spans = []
     for method in methods:
@@ -127,7 +127,7 @@ def figure2(cells: pd.DataFrame) -> Figure:
             is_method = cells["method"] == method
             of_version = cells[is_erm | is_method].sort_values("t")
             _draw_accuracies(above, of_version)
-            above.set_title(VERSIONS[method], loc="left")
+            above.set_title(COURSES[method], loc="left")
             _draw_curve(below, of_version, "d_kl")
             below.set_xlabel("iteration")
             ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10])

@@ -30,7 +30,7 @@ CRITERIA_LOOKS = {
 }
 OTHER_LOOK = ("0.8", ".")
 #: colour and marker of an outcome
-OUTCOMES = {
+LOOKS = {
     "better": ("#0072B2", "^"),
     "reproduced": ("#009E73", "s"),
     "worse": ("#D55E00", "v"),
@@ -65,7 +65,7 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         name_rows(axes.flat[0], methods)
         known = set(tests["outcome"])
         entries = []
-        for outcome, (colour, marker) in OUTCOMES.items():
+        for outcome, (colour, marker) in LOOKS.items():
             if outcome in known:
                 entries.append(entry(outcome, colour, marker))
         heading = "difference from the paper, 95 % interval; right is better"
@@ -80,7 +80,7 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
     axis.axvspan(-margin, margin, color="0.92", linewidth=0, zorder=0)
     axis.axvline(0, color="0.5", linewidth=0.8, zorder=1)
     for test in tests.dropna(subset="mean").itertuples():
-        colour, marker = OUTCOMES[str(test.outcome)]
+        colour, marker = LOOKS[str(test.outcome)]
         y = methods.index(str(test.method))
         interval = [test.ci_low, test.ci_high]
         axis.plot(interval, [y, y], color=colour, linewidth=1.2)

@@ -7,9 +7,7 @@ import re
 import socket
 import sys
 import tempfile
-from html import escape
 from importlib.metadata import files as installed_files
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ import bleach
 import nbformat
 import papermill
 from bleach.css_sanitizer import CSSSanitizer
-from bs4 import BeautifulSoup
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from nbconvert import HTMLExporter
@@ -26,6 +23,8 @@ from traitlets.config import Config
 import kerhrm
 from kerhrm.errors import KerhrmError
 from kerhrm.files import write_text
+from kerhrm_paper.reporting.page import framed
+from kerhrm_paper.reporting.page import page as whole_page
 
 KERNEL = "kerhrm_paper.reporting.kernel"
 #: places for the folder of a kernel's sockets; None: that of temporary files
@@ -245,10 +244,7 @@ def to_html(notebook: str | Path, title: str) -> str:
             png = output.get("metadata", {}).setdefault("image/png", {})
             png["alt"] = f"Figure: {heading}"
     body, _ = exporter.from_notebook_node(content)
-    frame = files("kerhrm_paper.reporting") / "page.html"
-    page = frame.read_text(encoding="utf-8")
-    page = page.replace("{title}", escape(title), 1)
-    return page.replace("{body}", body, 1)
+    return whole_page(title, body)
 
 
 def _heading(text: str, above: str) -> str:
@@ -258,18 +254,8 @@ def _heading(text: str, above: str) -> str:
 
 
 def _clean(markup: str) -> str:
-    """HTML without scripts, requests and the style sheets of data frames.
-
-    A table gets a frame that scrolls, also by keyboard; an empty header is no header.
-    """
+    """HTML without scripts, requests and the style sheets of data frames."""
     markup = re.sub(r"<style.*?</style>", "", markup, flags=re.DOTALL)
     css = CSSSanitizer(allowed_css_properties=["background-color"])
     safe = bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css)
-    page = BeautifulSoup(safe, "html.parser")
-    for table in page.find_all("table"):
-        frame = page.new_tag("div", attrs={"class": "frame", "tabindex": "0"})
-        table.wrap(frame)
-    for header in page.find_all("th"):
-        if not header.get_text(strip=True):
-            header.name = "td"
-    return str(page)
+    return framed(safe)

@@ -11,9 +11,11 @@ from pydantic import ValidationError
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.files import ABSENT, Key, Sources, read_sources
+from kerhrm_paper.config.options import Place
 from kerhrm_paper.config.resolve import resolved
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.config.written import sources_of_run
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
@@ -24,9 +26,6 @@ from kerhrm_paper.runs.predictions import Predictions
 ELSEWHERE = ("preset", "results", "raw_dir")
 #: keys of the configuration that are no data set's and no learner's
 GENERAL = ("device", "threads", "on_missing", "seed_offset")
-Tree = dict[str, Any]
-#: of a value: its key in the configuration, or the name that gives it
-Place = Key | str
 
 
 class RunOptions:

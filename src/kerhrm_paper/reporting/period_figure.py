@@ -59,11 +59,10 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
             name_ends(axis, ends, 0.055)
         axes.flat[0].set_ylabel("mean squared error")
         known = set(cells["method"])
-        entries = [
-            line_entry(label, line)
-            for method, (label, line) in REFERENCES.items()
-            if method in known
-        ]
+        entries = []
+        for method, (label, line) in REFERENCES.items():
+            if method in known:
+                entries.append(line_entry(label, line))
         heading = f"bands: {intervals(cells)}"
         finish(figure, entries, heading=heading, columns=3)
     return figure
@@ -73,21 +72,36 @@ def _draw_methods(
     axis: Axes, cells: pd.DataFrame, variant: str, periods: list[str]
 ) -> Ends:
     """A curve for each method of a variant; its right end, by name."""
-    untested = f"{variant},{UNTESTED}" if variant else UNTESTED
-    curves = [(method, variant, "-", NAMES.get(method, method)) for method in METHODS]
-    curves.append(("KerHRM", untested, "--", "pre-test off"))
     ends: Ends = {}
-    for method, of_variant, line, name in curves:
-        rows = where(cells, method=method, variant=of_variant)
-        rows = rows.set_index("period").reindex(periods)
-        if rows["mean"].isna().all():
-            continue
-        low = rows["ci_low"].clip(LOWEST)
-        rows = rows.assign(x=range(len(rows)), ci_low=low)
-        colour = METHODS[method]
-        curve(axis, "x", rows, 0.1, **DOTS, color=colour, linestyle=line)
-        ends[name] = float(rows["mean"].iloc[-1]), colour
+    of_variant = where(cells, variant=variant)
+    for method, colour in METHODS.items():
+        name = NAMES.get(method, method)
+        rows = where(of_variant, method=method)
+        ends |= _draw_curve(axis, rows, periods, name, colour, "-")
+    untested = f"{variant},{UNTESTED}" if variant else UNTESTED
+    rows = where(cells, method="KerHRM", variant=untested)
+    colour = METHODS["KerHRM"]
+    ends |= _draw_curve(axis, rows, periods, "pre-test off", colour, "--")
     return ends
+
+
+def _draw_curve(
+    axis: Axes,
+    cells: pd.DataFrame,
+    periods: list[str],
+    name: str,
+    colour: str,
+    line: str,
+) -> Ends:
+    """A curve over the periods; its right end by name, none without a value."""
+    rows = cells.set_index("period").reindex(periods)
+    if rows["mean"].isna().all():
+        return {}
+    low = rows["ci_low"].clip(LOWEST)
+    rows = rows.assign(x=range(len(rows)), ci_low=low)
+    curve(axis, "x", rows, 0.1, **DOTS, color=colour, linestyle=line)
+    last = float(rows["mean"].iloc[-1])
+    return {name: (last, colour)}
 
 
 def _draw_references(axis: Axes, cells: pd.DataFrame) -> None:
@@ -99,7 +113,9 @@ def _draw_references(axis: Axes, cells: pd.DataFrame) -> None:
 
 def _fit_scales(axes: list[Axes]) -> None:
     """The same scale for all panels, by the means and not by their intervals."""
-    drawn = [line.get_ydata() for axis in axes for line in axis.lines]
+    drawn = []
+    for axis in axes:
+        drawn += [line.get_ydata() for line in axis.lines]
     means = np.concatenate(drawn).astype(float)
     means = means[np.isfinite(means)]
     for axis in axes:

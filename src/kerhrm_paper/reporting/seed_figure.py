@@ -1,5 +1,6 @@
 """The figure of every seed: its training and test result, by setting and method."""
 
+import math
 import textwrap
 from typing import Any
 
@@ -57,21 +58,16 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
     keys = ["setting", "method", "metric"]
     own = cells[primary(cells)]
     printed = own.set_index(keys)["paper"].dropna()
-    n_columns = min(len(settings), 3)
-    n_rows = -(-len(settings) // n_columns)
-    panel_height = 0.5 + 0.27 * len(methods)
-    size = 2.4 + 2.7 * n_columns, 1 + n_rows * panel_height
+    titles = [TITLES.get(metric, metric) for metric in looks]
+    label = textwrap.fill(", ".join(titles), 40)
     with style():
-        figure, grid = subplots(
-            n_rows, n_columns, figsize=size, sharex=True, sharey=True
-        )
-        for unused in grid.flat[len(settings) :]:
-            unused.remove()
-        for axis, setting in zip(grid.flat, settings, strict=False):
+        figure, axes = _panels(len(settings), len(methods))
+        for axis, setting in zip(axes, settings, strict=True):
             of_setting = where(scores, setting=setting)
-            _draw_levels(axis, where(of_setting, metric=result), levels)
-            of_methods = of_setting[of_setting["method"].isin(methods)]
-            groups = of_methods.groupby(["method", "metric"], sort=False)
+            of_result = where(of_setting, metric=result)
+            _draw_levels(axis, of_result, levels)
+            is_method = of_setting["method"].isin(methods)
+            groups = of_setting[is_method].groupby(["method", "metric"], sort=False)
             for (method, metric), group in groups:
                 row = methods.index(method)
                 _draw_seeds(
@@ -87,11 +83,25 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
             if not result.endswith("_acc"):
                 fit_scale(axis, scores["value"].to_numpy(), "x")
             axis.tick_params(labelbottom=True)
-            titles = [TITLES.get(metric, metric) for metric in looks]
-            axis.set_xlabel(textwrap.fill(", ".join(titles), 40))
+            axis.set_xlabel(label)
         entries = _entries(looks, levels, has_paper=len(printed) > 0)
         finish(figure, entries, title)
     return figure
+
+
+def _panels(n_settings: int, n_methods: int) -> tuple[Figure, list[Axes]]:
+    """A panel for each setting, at most three next to each other."""
+    n_columns = min(n_settings, 3)
+    n_rows = math.ceil(n_settings / n_columns)
+    panel_height = 0.5 + 0.27 * n_methods
+    width = 2.4 + 2.7 * n_columns
+    height = 1 + n_rows * panel_height
+    size = (width, height)
+    figure, grid = subplots(n_rows, n_columns, figsize=size, sharex=True, sharey=True)
+    axes = [*grid.flat]
+    for unused in axes[n_settings:]:
+        unused.remove()
+    return figure, axes[:n_settings]
 
 
 def _looks(scores: pd.DataFrame) -> dict[str, Look]:

@@ -11,6 +11,7 @@ from pandas.io.formats.style import Styler
 
 from kerhrm.files import write_text
 from kerhrm_paper.evaluation.tables import RESULTS, primary, where
+from kerhrm_paper.reporting.page import framed, page
 
 Kind = Literal["markdown", "latex", "html"]
 #: in the order in which a reader meets them; others follow under their own names
@@ -39,7 +40,8 @@ LATEX = {
     "^": r"\textasciicircum{}",
     **{character: rf"\{character}" for character in "&%$#_{}"},
 }
-MANY = 9  #: settings that are rows
+MANY_SETTINGS = 9  #: settings that are rows
+MANY_OPTIONS = 3  #: options of settings that are columns, at most
 NARROW = 4  #: columns that fit into one of print's two
 
 
@@ -101,7 +103,7 @@ def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     settings = list(dict.fromkeys(cells["setting"]))
     wide = cells.pivot(index=keys, columns="setting", values=column)
     wide = wide.loc[rows, settings]
-    if len(settings) < MANY:
+    if len(settings) < MANY_SETTINGS:
         return wide.reset_index()
     wide.index = pd.Index(_row_names(wide.index))
     return wide.T.reset_index()
@@ -122,10 +124,18 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
     with_own = cells.assign(own=primary(cells))
     records = with_own.to_dict("records")
     written = [_text(cell, kind) for cell in records]
-    texts = pivot(cells.assign(text=written), "text")
+    cells = cells.assign(text=written)
+    texts = pivot(cells, "text")
     if kind == "latex":
         texts = texts.drop(columns="selection", errors="ignore")
-    names = [name for name in ("method", "selection", "setting") if name in texts]
+    names = [name for name in ("method", "selection") if name in texts]
+    if "setting" in texts:
+        results = texts.drop(columns="setting")
+        options = option_columns(texts["setting"])
+        if not results.columns.intersection(options.columns).empty:
+            options = texts[["setting"]]  # a method is called like an option
+        names = [*options]
+        texts = pd.concat([options, results], axis=1)
     texts[names] = texts[names].map(lambda name: escape(name, kind))
     columns = [escape(name, kind) for name in texts.columns]
     texts.columns = pd.Index(columns)
@@ -133,11 +143,38 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
     return texts.style.hide(axis="index")
 
 
+def option_columns(settings: pd.Series) -> pd.DataFrame:
+    """Settings that are rows: a column for each option, empty where it has no value.
+
+    A single column ``setting`` where a setting has words that are no options, or there
+    are more than :data:`MANY_OPTIONS`.
+
+    Examples
+    --------
+    >>> option_columns(pd.Series(["r2=0.7,K=2", "r2=0.8,K=3"], name="setting"))
+        r2  K
+    0  0.7  2
+    1  0.8  3
+    """
+    rows = []
+    for setting in settings:
+        pairs = [word.partition("=") for word in setting.split(",")]
+        options = {option: value for option, _, value in pairs}
+        if len(options) < len(pairs) or not all(equals for _, equals, _ in pairs):
+            return settings.to_frame()
+        rows.append(options)
+    columns = pd.DataFrame(rows, index=settings.index)
+    if len(columns.columns) > MANY_OPTIONS:
+        return settings.to_frame()
+    return columns.fillna("")
+
+
 def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
     """All cells of a table in a format; in LaTeX those of :func:`main`, for print.
 
     For each metric a table with ``title`` above it: mean ± standard deviation over the
     seeds and, in the rows of the methods' own criteria, the paper's value in brackets.
+    Where settings are rows, an option of theirs is a column.
     LaTeX needs the packages booktabs and adjustbox; wide tables span both columns of a
     page that has two.
     """
@@ -173,10 +210,12 @@ def _written(styler: Styler, kind: Kind, caption: str) -> str:
 
 
 def write(cells: pd.DataFrame, stem: str | Path, title: str = "") -> None:
-    """Write ``stem``.md, .tex and .html."""
-    endings: dict[Kind, str] = {"markdown": "md", "latex": "tex", "html": "html"}
-    for kind, ending in endings.items():
-        write_text(f"{stem}.{ending}", render(cells, kind, title))
+    """Write ``stem``.md, .tex and, as a page in the style of the run's, .html."""
+    write_text(f"{stem}.md", render(cells, "markdown", title))
+    write_text(f"{stem}.tex", render(cells, "latex", title))
+    title = title or Path(stem).name
+    body = f"<h1>{escape(title, 'html')}</h1>\n{framed(render(cells, 'html'))}"
+    write_text(f"{stem}.html", page(title, body))
 
 
 def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
@@ -205,11 +244,13 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     """
     is_result = cells["metric"].isin(RESULTS)
     rows = cells[primary(cells) & is_result]
-    printed = rows.loc[rows["paper"].notna(), "table"]
-    rows = rows[rows["table"].isin(printed)]
-    rows = rows.rename(columns={"mean": "here"})
+    is_printed = rows["paper"].notna()
+    printed = rows.loc[is_printed, "table"]
+    is_of_paper = rows["table"].isin(printed)
+    rows = rows[is_of_paper].rename(columns={"mean": "here"})
     means = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
-    means = means.swaplevel(axis=1).sort_index(axis=1)
+    means = means.swaplevel(axis=1)
+    means = means.sort_index(axis=1)
     means = means.rename_axis(None)
     means = means.rename_axis([None, None], axis=1)
     return means.map(_number)
@@ -239,19 +280,33 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """What each criterion has selected, a column for each criterion.
+    """What each criterion has selected: a row for each option of a method.
 
-    ``selected`` is of :meth:`kerhrm_paper.config.Config.selected`.
+    ``selected`` is of :meth:`kerhrm_paper.config.Config.selected`.  Columns are the
+    data set, the method, the option and the criteria, with the selected values.
     """
-    keys = ["selected on", "method"]
-    columns = [*keys, "selection", "options"]
-    rows = pd.DataFrame(selected, columns=columns)
-    rows["options"] = rows["options"].map(spelled)
-    order = pd.MultiIndex.from_frame(rows[keys].drop_duplicates())
-    wide = rows.pivot(index=keys, columns="selection", values="options")
+    keys = ["selected on", "method", "option"]
+    rows = []
+    for data, method, criterion, options in selected:
+        for option in sorted(options):
+            value = spelled_value(options[option])
+            rows.append((data, method, option, criterion, value))
+    long = pd.DataFrame(rows, columns=[*keys, "selection", "value"])
+    order = pd.MultiIndex.from_frame(long[keys].drop_duplicates())
+    wide = long.pivot(index=keys, columns="selection", values="value")
     wide = wide.reindex(order)[_in_order(wide)]
     wide = wide.fillna("").reset_index()
     return wide.rename_axis(None, axis=1)
+
+
+def without_repeats(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
+    """Rows to be read: a key is shown where it, or one before it, changes."""
+    shown = {}
+    for i, key in enumerate(keys, 1):
+        above = rows[[*keys[:i]]]
+        repeats = (above == above.shift()).all(axis=1)
+        shown[key] = rows[key].mask(repeats, "")
+    return rows.assign(**shown)
 
 
 def _in_order(criteria: Iterable[str]) -> list[str]:
@@ -268,13 +323,14 @@ def spelled(options: Mapping[str, Any]) -> str:
     >>> spelled({"k": [25], "alpha": [0.0, 1.0], "loss": "squared"})
     'alpha=[0, 1], k=25, loss=squared'
     """
-    words = [f"{name}={_spelled(options[name])}" for name in sorted(options)]
+    words = [f"{name}={spelled_value(options[name])}" for name in sorted(options)]
     return ", ".join(words)
 
 
-def _spelled(value: Any) -> str:
+def spelled_value(value: Any) -> str:
+    """A value of an option; a list of one value as this value."""
     if isinstance(value, list):
-        texts = [_spelled(item) for item in value]
+        texts = [spelled_value(item) for item in value]
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     if isinstance(value, float):
         return f"{value:g}"

@@ -125,7 +125,7 @@ def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
     return str(verification), lines
 
 
-def check_output(path: Path, run: Run, reference: Path) -> None:
+def check_destination(path: Path, run: Run, reference: Path) -> None:
     """Refuse a file for :func:`save` that would take the place of another one.
 
     Raises KerhrmError if its folder is missing, it lies among the tables that are

@@ -27,7 +27,7 @@ LEVELS = {
     "ERM": ("ERM", "--"),
     "ref: invariant ceiling": ("bound", ":"),
 }
-LEVEL: dict[str, Any] = {"color": GREY, "linewidth": 1, "zorder": 0}  #: of such lines
+LINE: dict[str, Any] = {"color": GREY, "linewidth": 1, "zorder": 0}  #: of such lines
 HIGH, LOW = 0.7, 0.5  #: accuracies that part the two kinds of runs
 
 
@@ -44,11 +44,13 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
         axis = grid[0, 0]
         names = []
         for y, (method, name) in enumerate(VERSIONS.items()):
-            accuracies = where(scores, method=method)["value"].dropna()
+            of_method = where(scores, method=method)
+            accuracies = of_method["value"].dropna()
             _draw_runs(axis, np.sort(accuracies), printed.mean(), y)
             high = (accuracies >= HIGH).mean()
             low = (accuracies < LOW).mean()
-            names.append(f"{name}\n{high:.0%} reach {HIGH}, {low:.0%} below {LOW}")
+            shares = f"{high:.0%} reach {HIGH}, {low:.0%} below {LOW}"
+            names.append(f"{name}\n{shares}")
         for method, (label, line) in LEVELS.items():
             level = where(scores, method=method)["value"].mean()
             _draw_level(axis, level, label, line)
@@ -78,7 +80,7 @@ def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None
 
 
 def _draw_level(axis: Axes, level: float, label: str, line: str) -> None:
-    axis.axvline(level, linestyle=line, **LEVEL)
+    axis.axvline(level, linestyle=line, **LINE)
     axis.annotate(
         label,
         (level, 1.0),

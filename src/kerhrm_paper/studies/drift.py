@@ -21,9 +21,9 @@ from kerhrm_paper.studies.noises import Rows
 from kerhrm_paper.studies.study import (
     Array,
     Files,
-    Row,
+    Frames,
     Study,
-    Tables,
+    StudyRow,
     Unit,
     detections,
     keyed,
@@ -80,7 +80,7 @@ THRESHOLDS = {"square": 1.5, "step": 0.8}
 
 
 @dataclass(frozen=True)
-class Law:
+class Drift:
     """Four inputs, a target, and a time whose five fifths move the first input.
 
     In the last two of them the slope of the second input is ``slope`` and not 1.
@@ -129,18 +129,18 @@ class Law:
 def units(files: Files) -> Iterator[Unit]:
     """A unit for each table that is drawn."""
     for shape, task in product(SHAPES, TASKS):
-        law = Law("drift", shape, task, slope=1.0)
+        law = Drift("drift", shape, task, slope=1.0)
         for seed in range(100):
             yield law.unit(seed)
     slopes = 0.8, 0.6, 0.3
     shapes = "linear", "square"
     for slope, shape, task in product(slopes, shapes, TASKS):
-        law = Law("change", shape, task, slope)
+        law = Drift("change", shape, task, slope)
         for seed in range(20):
             yield law.unit(seed)
 
 
-def fitted(law: Law, seed: int) -> DataFrame:
+def fitted(law: Drift, seed: int) -> DataFrame:
     """KerHRM with the time as auxiliary column, and its error over ERM's."""
     words = law.part, law.shape, law.task, str(law.slope)
     random = stream(seed, "drift", "held out again", *words)
@@ -191,7 +191,7 @@ def squared_error(outputs: Array, y: Array) -> float:
 # --- results --------------------------------------------------------------------------
 
 
-def summaries(drawn: Tables) -> Tables:
+def summaries(drawn: Frames) -> Frames:
     """How often environments were detected, and errors over ERM's."""
     draws = drawn[DRAWS]
     rows = []
@@ -206,7 +206,7 @@ def summaries(drawn: Tables) -> Tables:
     return {"drift": summary}
 
 
-def rates(draws: DataFrame) -> Row:
+def rates(draws: DataFrame) -> StudyRow:
     """How often environments were detected, and errors over ERM's."""
     ratios = draws["ratio"]
     row = detections(draws)

@@ -27,16 +27,16 @@ from kerhrm.heterogeneity.test import MAX_TESTED, test_rows
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.randomness import stream
+from kerhrm_paper.data.paper_data import PaperData
 from kerhrm_paper.studies.heterogeneity_cases import cases
 from kerhrm_paper.studies.laws import TARGETS, Law, Linear, skewed, standardised
 from kerhrm_paper.studies.noises import Rows, exponential
-from kerhrm_paper.studies.replicates import PaperData
 from kerhrm_paper.studies.study import (
     Array,
     Compute,
     Files,
+    Frames,
     Study,
-    Tables,
     Unit,
     detections,
     keyed,
@@ -60,7 +60,7 @@ ROWS = 600  #: that train an estimator; 3 000 others test it
 
 
 @dataclass(frozen=True)
-class Key:
+class CaseKey:
     """First columns of the row of a test."""
 
     part: str
@@ -79,7 +79,7 @@ def units(files: Files) -> Iterator[Unit]:
     for case in cases():
         for seed in range(case.seeds):
             n = case.n
-            key = Key(case.part, case.name, n, seed)
+            key = CaseKey(case.part, case.name, n, seed)
             test = partial(simulated, key, case.law)
             yield key.unit(test)
     yield from of_table_3()
@@ -101,7 +101,7 @@ def of_table_3() -> Iterator[Unit]:
         options = {"scenario": scenario, "r": r}
         data = PaperData("regression", options)
         for seed in range(5):
-            key = Key("project", case, 1100, seed)
+            key = CaseKey("project", case, 1100, seed)
             test = partial(project, data, seed)
             yield key.unit(test)
 
@@ -117,7 +117,7 @@ def of_houses(raw_file: str) -> Iterator[Unit]:
     for case, options in by_case.items():
         data = PaperData("houses", options, raw_file)
         for seed in range(5):
-            key = Key("project", case, 1016, seed)
+            key = CaseKey("project", case, 1016, seed)
             test = partial(project, data, seed)
             yield key.unit(test)
 
@@ -126,7 +126,7 @@ def of_table_1() -> Iterator[Unit]:
     """Tests of labels."""
     for r2 in (0.7, 0.8):
         for seed in range(3):
-            key = Key("binary", f"Table 1, r2={r2}", 2000, seed)
+            key = CaseKey("binary", f"Table 1, r2={r2}", 2000, seed)
             test = partial(binary, r2, seed)
             yield key.unit(test)
 
@@ -159,7 +159,7 @@ def tested(x: Array, y: Array, seed: int) -> DataFrame:
     return outcome(test.gain, test.null, test.p_value, detected)
 
 
-def simulated(key: Key, law: Law) -> DataFrame:
+def simulated(key: CaseKey, law: Law) -> DataFrame:
     """The pre-test on one draw of a law, inputs standardised."""
     words = "heterogeneity", key.part, spelled(key.case)
     random = stream(key.seed, *words)
@@ -240,7 +240,7 @@ def errors(case: str, law: Law, seed: int) -> DataFrame:
 # --- results --------------------------------------------------------------------------
 
 
-def summaries(drawn: Tables) -> Tables:
+def summaries(drawn: Frames) -> Frames:
     """How often environments were detected, and mean errors."""
     tests = drawn[DRAWS]
     fits = drawn[ERRORS]

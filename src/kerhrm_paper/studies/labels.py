@@ -21,12 +21,12 @@ from pandas import DataFrame
 from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.estimators.kerhrm import KerHRMClassifier
 from kerhrm.randomness import stream
+from kerhrm_paper.data.paper_data import PaperData
 from kerhrm_paper.studies.label_laws import FEW, OTHERS, SHAPES, flipped, one_law
 from kerhrm_paper.studies.label_tables import TABLES
 from kerhrm_paper.studies.laws import Points
 from kerhrm_paper.studies.noises import Rows
-from kerhrm_paper.studies.replicates import PaperData
-from kerhrm_paper.studies.study import Array, Compute, Files, Study, Tables, Unit, quiet
+from kerhrm_paper.studies.study import Array, Compute, Files, Frames, Study, Unit, quiet
 
 DRAWS = "labels_draws"
 ERRORS = ["error", "erm", "worst", "worst_erm", "found"]
@@ -36,7 +36,7 @@ HARM_RATIO = 1.3
 
 
 @dataclass(frozen=True)
-class Key:
+class FitKey:
     """First columns of the row of a fit."""
 
     part: str
@@ -69,7 +69,7 @@ def of_one_law() -> Iterator[Unit]:
     for seed in range(20):
         for name, wrong in laws:
             case = f"{name}, {wrong:.0%} wrong"
-            key = Key("no environments", case, seed)
+            key = FitKey("no environments", case, seed)
             fit = partial(harm, name, wrong, seed)
             yield key.unit(fit)
 
@@ -78,7 +78,7 @@ def of_few_columns() -> Iterator[Unit]:
     """Ordinary tables without environments."""
     for seed in range(20):
         for name in TABLES:
-            key = Key("few columns", name, seed)
+            key = FitKey("few columns", name, seed)
             fit = partial(few_columns, name, seed)
             yield key.unit(fit)
 
@@ -88,7 +88,7 @@ def of_flips() -> Iterator[Unit]:
     for seed in range(10):
         for share in (0.1, 0.2, 0.3, 0.4):
             case = f"{share:.0%} of the rows"
-            key = Key("flips", case, seed)
+            key = FitKey("flips", case, seed)
             fit = partial(flips, share, seed, 1000, seed)
             yield key.unit(fit)
 
@@ -99,7 +99,7 @@ def of_seeds() -> Iterator[Unit]:
         for share in (0.2, 0.3):
             case = f"{share:.0%} of 400 rows, table {table}"
             for seed in range(10):
-                key = Key("seeds", case, seed)
+                key = FitKey("seeds", case, seed)
                 fit = partial(flips, share, table, 400, seed)
                 yield key.unit(fit)
 
@@ -117,13 +117,13 @@ def of_the_paper(raw_file: str) -> Iterator[Unit]:
     """Replicates of Table 1 and of Colored MNIST."""
     for seed in range(100, 105):
         for case, options in TABLE_1.items():
-            key = Key("paper", case, seed)
+            key = FitKey("paper", case, seed)
             data = PaperData("classification", options)
             fit = partial(paper, data, seed)
             yield key.unit(fit)
     images = PaperData("colored_mnist", raw_file=raw_file)
     for seed in range(100, 110):
-        key = Key("paper", "Colored MNIST", seed)
+        key = FitKey("paper", "Colored MNIST", seed)
         fit = partial(paper, images, seed)
         yield key.unit(fit)
 
@@ -229,7 +229,7 @@ def wrong_shares(estimator: Any, tests: list[Points]) -> list[float]:
     return shares
 
 
-def summaries(drawn: Tables) -> Tables:
+def summaries(drawn: Frames) -> Frames:
     """Mean errors, and the largest ratio among draws whose error is .03 more than
     ERM's."""
     draws = drawn[DRAWS]

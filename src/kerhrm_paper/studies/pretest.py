@@ -35,8 +35,8 @@ from kerhrm_paper.studies.noises import Rows
 from kerhrm_paper.studies.study import (
     Figures,
     Files,
+    Frames,
     Study,
-    Tables,
     Unit,
     detections,
     keyed,
@@ -136,7 +136,7 @@ ENVIRONMENTS: dict[str, Law] = {
 
 
 @dataclass(frozen=True)
-class Key:
+class DrawKey:
     """First columns of the row of a draw."""
 
     part: str
@@ -158,17 +158,17 @@ def units(files: Files) -> Iterator[Unit]:
             n = NULL_ROWS[seed % 3]
             if case == "diabetes":
                 n = min(n, 400)
-            key = Key(NULL, case, n, seed)
+            key = DrawKey(NULL, case, n, seed)
             yield key.unit(law)
     for n, seeds in POWER_SEEDS.items():
         for case, law in ENVIRONMENTS.items():
             for seed in range(seeds):
                 for part in (POWER, POWER_BEFORE):
-                    key = Key(part, case, n, seed)
+                    key = DrawKey(part, case, n, seed)
                     yield key.unit(law)
 
 
-def tested(law: Law, key: Key) -> DataFrame:
+def tested(law: Law, key: DrawKey) -> DataFrame:
     """What the pre-test says of one draw, inputs standardised."""
     n = key.n
     case = key.case.replace("/", "by")
@@ -197,7 +197,7 @@ def tested(law: Law, key: Key) -> DataFrame:
 # --- results --------------------------------------------------------------------------
 
 
-def summaries(drawn: Tables) -> Tables:
+def summaries(drawn: Frames) -> Frames:
     """How often environments were detected."""
     draws = drawn[DRAWS]
     is_null = draws["part"] == NULL
@@ -219,7 +219,7 @@ def summaries(drawn: Tables) -> Tables:
     return {"pretest": summary}
 
 
-def figures(tables: Tables) -> Figures:
+def figures(tables: Frames) -> Figures:
     """The share of p-values up to p where there are no environments."""
     draws = tables[DRAWS]
     nulls = draws[draws["part"] == NULL]

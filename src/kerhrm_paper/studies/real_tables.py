@@ -39,7 +39,7 @@ from kerhrm_paper.studies.real_tables_results import (
     summaries,
 )
 from kerhrm_paper.studies.robust import Training, robust
-from kerhrm_paper.studies.study import Array, Files, Row, Study, Unit, quiet
+from kerhrm_paper.studies.study import Array, Files, Study, StudyRow, Unit, quiet
 
 DATA = CHECKOUT / "build" / "tables"
 INSTALL = (
@@ -73,7 +73,7 @@ def units(files: Files) -> Iterator[Unit]:
 
 
 @dataclass(frozen=True)
-class Table:
+class RealTable:
     """Complete rows of a table."""
 
     x: DataFrame  #: features, columns of text one-hot
@@ -87,7 +87,7 @@ class Table:
         return self.y.dtype == bool
 
 
-def load(description: Description) -> Table:
+def load(description: Description) -> RealTable:
     """Complete rows of a table, as the protocol describes them."""
     path = DATA / description["file"]
     if not path.exists():
@@ -105,7 +105,7 @@ def load(description: Description) -> Table:
     missing |= others.isna().any(axis=1)
     features = features[~missing]
     others = others[~missing]
-    return Table(
+    return RealTable(
         x=pd.get_dummies(features),
         y=others["target"],
         group=others["group"].to_numpy(bool),
@@ -203,7 +203,7 @@ def losses_of_labels(outputs: Array, y: Array) -> Losses:
     }
 
 
-def by_group(losses: Losses, group: Array) -> Row:
+def by_group(losses: Losses, group: Array) -> StudyRow:
     """Mean losses of the majority (0) and of the minority (1)."""
     means = {}
     for kind, loss in losses.items():
@@ -212,7 +212,7 @@ def by_group(losses: Losses, group: Array) -> Row:
     return means
 
 
-def verdict(model: Any) -> Row:
+def verdict(model: Any) -> StudyRow:
     """What KerHRM's pre-test and guard say; of other methods, nothing detected."""
     test = getattr(model, "heterogeneity_", None)
     predictor = getattr(model, "predictor_", "erm")
@@ -226,7 +226,7 @@ def verdict(model: Any) -> Row:
 # --- methods --------------------------------------------------------------------------
 
 
-def models(table: Table, seed: int) -> dict[str, Any]:
+def models(table: RealTable, seed: int) -> dict[str, Any]:
     """Estimators, and functions of training rows and test points, by name."""
     methods = regressors(seed)
     task: Task = "regression"

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from pandas import DataFrame
 from scipy.stats import t as student
 
-from kerhrm_paper.studies.study import Figures, Tables
+from kerhrm_paper.studies.study import Figures, Frames
 
 ERRORS = "real_tables_errors"
 RATIOS = "real_tables"
@@ -53,7 +53,7 @@ def interval(values: DataFrame, correction: float = 0.0) -> DataFrame:
     return DataFrame(columns)
 
 
-def summaries(drawn: Tables) -> Tables:
+def summaries(drawn: Frames) -> Frames:
     """Ratios by table and over the tables, and what was detected."""
     errors = with_metrics(drawn[ERRORS])
     by_metric = {}
@@ -150,7 +150,7 @@ DOT: dict[str, Any] = {"marker": ".", "linestyle": "", "markersize": 4}
 MEAN: dict[str, Any] = {"fmt": "|", "color": "black", "markersize": 9}
 
 
-def figures(tables: Tables) -> Figures:
+def figures(tables: Frames) -> Figures:
     """Ratios of every table, and their mean with its interval, a row for each
     method."""
     of_tables = tables[RATIOS]

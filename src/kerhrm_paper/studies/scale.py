@@ -28,8 +28,8 @@ from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
 from kerhrm_paper.data.draws import Draws
-from kerhrm_paper.studies.replicates import PaperData, expected, inputs, reduced
-from kerhrm_paper.studies.study import Figures, Files, Study, Tables, Unit
+from kerhrm_paper.data.paper_data import PaperData, expected, inputs, reduced
+from kerhrm_paper.studies.study import Figures, Files, Frames, Study, Unit
 
 LEARNING_CURVE = "scale_learning_curve"
 APPROXIMATION = "scale_approximation"
@@ -246,7 +246,7 @@ def approximation(raw_file: str) -> DataFrame:
 # --- figure ---------------------------------------------------------------------------
 
 
-def figures(tables: Tables) -> Figures:
+def figures(tables: Frames) -> Figures:
     """Accuracy and share of exact starts over k, a line per n."""
     curves = tables[LEARNING_CURVE]
     groups = curves.groupby(["n", "k"])

@@ -30,7 +30,7 @@ from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
-from kerhrm_paper.studies.replicates import expected
+from kerhrm_paper.data.paper_data import expected
 from kerhrm_paper.studies.starts_data import CASES, IMAGES, Replicate, Start
 from kerhrm_paper.studies.starts_results import (
     LAMBDA,
@@ -39,7 +39,7 @@ from kerhrm_paper.studies.starts_results import (
     figures,
     summaries,
 )
-from kerhrm_paper.studies.study import Files, Row, Study, Unit
+from kerhrm_paper.studies.study import Files, Study, StudyRow, Unit
 
 OPTIONS = KerHRMOptions()
 K_MAX = max(OPTIONS.k)
@@ -243,7 +243,7 @@ def trained(start: Start, cosine: Cosine, weight: float) -> DataFrame:
     return DataFrame([row]).round(5)
 
 
-def moved(outputs: Tensor, problem: Problem, direction: Any) -> Row:
+def moved(outputs: Tensor, problem: Problem, direction: Any) -> StudyRow:
     """Cosine of the outputs' change with the direction; its share off the features."""
     k = direction.k
     change = outputs.double() - problem.f0_train

@@ -11,14 +11,14 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.features.map import NTFMap
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.data.draws import Draws
+from kerhrm_paper.data.paper_data import PaperData, inputs, reduced
 from kerhrm_paper.evaluation.metrics import accuracy, environment_errors
-from kerhrm_paper.studies.replicates import PaperData, inputs, reduced
 
 IMAGES = "Colored MNIST"
 
 
 @dataclass(frozen=True)
-class Case:
+class PaperCase:
     """Data of the paper, and the dimensions that their features are reduced to."""
 
     generator: str
@@ -31,11 +31,11 @@ NARROW = {"r2": 0.7}
 WIDE = {"r2": 0.8}
 REGRESSION = {"scenario": 1, "r": 1.9}
 CASES = {
-    "Table 1, r2=0.70": Case("classification", 15, options=NARROW),
-    "Table 1, r2=0.80": Case("classification", 15, options=WIDE),
-    "Table 1, r2=0.80, k=25": Case("classification", 25, options=WIDE),
-    "Table 3, r=1.9": Case("regression", 15, options=REGRESSION),
-    IMAGES: Case("colored_mnist", 25, seeds=2),
+    "Table 1, r2=0.70": PaperCase("classification", 15, options=NARROW),
+    "Table 1, r2=0.80": PaperCase("classification", 15, options=WIDE),
+    "Table 1, r2=0.80, k=25": PaperCase("classification", 25, options=WIDE),
+    "Table 3, r=1.9": PaperCase("regression", 15, options=REGRESSION),
+    IMAGES: PaperCase("colored_mnist", 25, seeds=2),
 }
 
 
@@ -75,7 +75,7 @@ class Start:
     raw_file: str
 
     @property
-    def case(self) -> Case:
+    def case(self) -> PaperCase:
         """Data and dimensions."""
         return CASES[self.name]
 

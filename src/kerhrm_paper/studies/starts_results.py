@@ -7,7 +7,7 @@ from pandas import DataFrame, Series
 from scipy.special import comb
 
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm_paper.studies.study import Array, Figures, Tables
+from kerhrm_paper.studies.study import Array, Figures, Frames
 
 SPLITS = "starts_splits"
 LAMBDA = "starts_lambda"
@@ -57,7 +57,7 @@ def judged(optima: DataFrame) -> DataFrame:
     )
 
 
-def summaries(drawn: Tables) -> Tables:
+def summaries(drawn: Frames) -> Frames:
     """Row per case and E step: shares of the optima, and test results of rules that
     choose one."""
     optima = judged(drawn[SPLITS])
@@ -91,7 +91,7 @@ def choices(starts: DataFrame) -> Series:
     return Series(chosen)
 
 
-def figures(tables: Tables) -> Figures:
+def figures(tables: Frames) -> Figures:
     """Test results of optima over their held-out likelihood, relative to the rule's
     choice."""
     optima = judged(tables[SPLITS])

@@ -23,8 +23,8 @@ Array = np.ndarray
 Compute = Callable[[], DataFrame]
 Figures = dict[str, Figure]
 Files = Mapping[str, str]  #: paths of what a study reads, by name
-Row = dict[str, Any]
-Tables = dict[str, DataFrame]
+StudyRow = dict[str, Any]
+Frames = dict[str, DataFrame]
 
 NOTE = "smoke sizes"  #: on results of few units, in their column ``note``
 
@@ -33,16 +33,16 @@ class Unit(NamedTuple):
     """One data set, or one fit: some rows of a table."""
 
     table: str
-    key: Row  #: the first columns of these rows
+    key: StudyRow  #: the first columns of these rows
     compute: Compute  #: their other columns
 
 
-def no_tables(drawn: Tables) -> Tables:
+def no_tables(drawn: Frames) -> Frames:
     """Summaries of a study whose rows are its results."""
     return {}
 
 
-def no_figures(tables: Tables) -> Figures:
+def no_figures(tables: Frames) -> Figures:
     """Figures of a study without any."""
     return {}
 
@@ -52,8 +52,8 @@ class Study:
     """The steps of a study, in their order."""
 
     units: Callable[[Files], Iterable[Unit]]
-    summaries: Callable[[Tables], Tables] = no_tables  #: of the units' tables
-    figures: Callable[[Tables], Figures] = no_figures  #: of all tables
+    summaries: Callable[[Frames], Frames] = no_tables  #: of the units' tables
+    figures: Callable[[Frames], Figures] = no_figures  #: of all tables
 
     def run(
         self,
@@ -61,7 +61,7 @@ class Study:
         checkpoint: Checkpoint,
         few: int | None = None,
         stand_in: str | None = None,
-    ) -> tuple[Tables, Figures]:
+    ) -> tuple[Frames, Figures]:
         """Compute all tables and figures.
 
         Parameters
@@ -108,7 +108,7 @@ def stand_in(files: Files) -> str | None:
     return source if source.startswith(FALLBACK) else None
 
 
-def _mark(note: str, tables: Tables, figures: Figures) -> None:
+def _mark(note: str, tables: Frames, figures: Figures) -> None:
     """Say on all results that they are not those of the study."""
     for name, rows in tables.items():
         tables[name] = rows.assign(note=note)
@@ -116,7 +116,7 @@ def _mark(note: str, tables: Tables, figures: Figures) -> None:
         figure.suptitle(note)
 
 
-def compute(units: Iterable[Unit], checkpoint: Checkpoint) -> Tables:
+def compute(units: Iterable[Unit], checkpoint: Checkpoint) -> Frames:
     """Rows of all units, by table."""
     frames = defaultdict(list)
     for unit in units:
@@ -160,13 +160,13 @@ def quiet() -> AbstractContextManager[object]:
     return warnings.catch_warnings(action="ignore", category=expected)
 
 
-def keyed(columns: Iterable[str], values: Iterable[Any]) -> Row:
+def keyed(columns: Iterable[str], values: Iterable[Any]) -> StudyRow:
     """The first columns of a row, by name."""
     pairs = zip(columns, values, strict=True)
     return dict(pairs)
 
 
-def detections(draws: DataFrame) -> Row:
+def detections(draws: DataFrame) -> StudyRow:
     """How often environments were detected, with Clopper and Pearson's 95 % interval.
 
     ``draws`` has the column ``detected``.

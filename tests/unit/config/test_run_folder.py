@@ -8,7 +8,7 @@ from small_config import TREE, write
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import load_config
-from kerhrm_paper.config.run_folder import check_run_folder, run_folder
+from kerhrm_paper.config.run_folder import check_run_folder, folder_of_preset
 from kerhrm_paper.runs.locks import TEMPORARY
 from kerhrm_paper.runs.provenance import PROVENANCE
 
@@ -83,9 +83,9 @@ def test_a_run_lies_in_no_folder_of_the_checkout(root: Path) -> None:
         "results/reference",
     ):
         with pytest.raises(KerhrmError, match="part of the checkout"):
-            check_run_folder(run_folder(results, "smoke"), root)
+            check_run_folder(folder_of_preset(results, "smoke"), root)
     for results in ("results", ".", "other", "results/mine"):
-        check_run_folder(run_folder(results, "smoke"), root)
+        check_run_folder(folder_of_preset(results, "smoke"), root)
 
 
 def test_a_folder_of_the_older_layout_is_named(root: Path) -> None:

@@ -9,7 +9,7 @@ from small_config import A, Load
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.layout import CHECKOUT
-from kerhrm_paper.config.targets import check_made, check_target
+from kerhrm_paper.config.targets import check_cell_file, check_made
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from kerhrm_paper.config.targets import check_made, check_target
     ],
 )
 def test_files_of_cells_are_made(load: Load, file: str) -> None:
-    check_target(load(), CHECKOUT, Path(file).parts)
+    check_cell_file(load(), CHECKOUT, Path(file).parts)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_files_of_cells_are_made(load: Load, file: str) -> None:
 )
 def test_files_of_no_cell_are_refused(load: Load, file: str, told: str) -> None:
     with pytest.raises(KerhrmError) as error:
-        check_target(load(), CHECKOUT, Path(file).parts)
+        check_cell_file(load(), CHECKOUT, Path(file).parts)
     assert told in str(error.value)
     assert len(str(error.value).splitlines()) == 1
 

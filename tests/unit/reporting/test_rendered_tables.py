@@ -105,3 +105,50 @@ def test_failed_cells_show_no_mean(scores: pd.DataFrame) -> None:
     rows = [line for line in text.splitlines() if "KerHRM" in line]
     assert rows
     assert all("failed" in row and "nan" not in row for row in rows)
+
+
+def with_settings(cells: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
+    """Cells of one setting, repeated in others."""
+    first = cells[cells["setting"] == cells["setting"].iloc[0]]
+    return pd.concat([first.assign(setting=setting) for setting in settings])
+
+
+def header(cells: pd.DataFrame) -> list[str]:
+    """Names of the columns of the first table."""
+    first, *_ = tables.render(cells, "markdown").split("|:")
+    return [name.strip() for name in first.split("|")[1:-1]]
+
+
+def test_options_of_settings_that_are_rows_are_columns(scores: pd.DataFrame) -> None:
+    cells = cells_of(scores, "t")
+    rates = [f"r2=0.{digit}" for digit in range(5)]
+    settings = [*rates, *(f"{rate},K=3" for rate in rates)]
+    shown = with_settings(cells, settings)
+    assert header(shown)[:2] == ["r2", "K"]
+    rows = tables.render(shown, "markdown").splitlines()[4:14]
+    places = [[part.strip() for part in row.split("|")[1:3]] for row in rows]
+    assert places[0] == ["0.0", ""]
+    assert places[-1] == ["0.4", "3"]
+
+
+def test_settings_with_a_name_or_many_options_stay_in_one_column(
+    scores: pd.DataFrame,
+) -> None:
+    cells = cells_of(scores, "t")
+    named = with_settings(cells, [f"label noise,K={k}" for k in range(9)])
+    assert header(named)[0] == "setting"
+    many = with_settings(cells, [f"a=1,b=2,c=3,d={d}" for d in range(9)])
+    assert header(many)[0] == "setting"
+
+
+def test_a_tables_page_is_styled_and_its_tables_scroll(
+    tmp_path: Path, scores: pd.DataFrame
+) -> None:
+    tables.write(cells_of(scores, "t"), tmp_path / "t", EVIL)
+    text = (tmp_path / "t.html").read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert "overflow-x: auto" in text
+    assert text.count('<div class="frame" tabindex="0"><table') == text.count("<table")
+    assert EVIL not in text
+    shown = Tags(text).shown
+    assert " ".join(EVIL.split()) in shown

@@ -68,8 +68,8 @@ def test_a_run_with_stand_ins_has_no_finding(
     assert 'alt="Figure: What does your table say: Mine?"' in page.read_text()
     # a row of the selected hyperparameters
     chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
-    row = "classification DRO " + " ".join(
-        f"rho={chosen['dro'][criterion]['rho']:g}" for criterion in ("pooled", "oracle")
+    row = "DRO rho " + " ".join(
+        f"{chosen['dro'][criterion]['rho']:g}" for criterion in ("pooled", "oracle")
     )
     assert row in shown
 

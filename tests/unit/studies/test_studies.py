@@ -19,7 +19,7 @@ from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.checkpoints import Checkpoint
 from kerhrm_paper.runs.code_hash import sources
 from kerhrm_paper.studies.registry import STUDIES
-from kerhrm_paper.studies.study import NOTE, Study, Tables, Unit, spread, stand_in
+from kerhrm_paper.studies.study import NOTE, Frames, Study, Unit, spread, stand_in
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results" / "study"
@@ -33,7 +33,7 @@ def load(name: str) -> Study:
     return study
 
 
-def published(*names: str) -> Tables:
+def published(*names: str) -> Frames:
     return {name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in names}
 
 

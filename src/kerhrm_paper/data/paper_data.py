@@ -1,4 +1,4 @@
-"""Replicates of the paper's data, and their features, for studies and benchmarks."""
+"""Replicates of the paper's data in memory, and their features."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +14,7 @@ from kerhrm.networks.options import NetworkOptions
 from kerhrm_paper.data.colored_mnist import colour
 from kerhrm_paper.data.drawing import mixing_matrix
 from kerhrm_paper.data.draws import Draws, Split
-from kerhrm_paper.data.registry import DATA_SETS, RAW
-from kerhrm_paper.data.sources import RawData
+from kerhrm_paper.data.registry import generate
 
 
 @dataclass(frozen=True)
@@ -28,24 +27,7 @@ class PaperData:
 
     def draw(self, seed: int) -> Draws:
         """Draw one replicate."""
-        raw = []
-        name = DATA_SETS[self.generator].raw
-        if name is not None and self.raw_file is not None:
-            source = RAW[name]
-            raw.append(source.load(self.raw_file))
-        return generate(self.generator, self.options, seed, *raw)
-
-
-def generate(
-    generator: str,
-    options: dict[str, Any],
-    seed: int,
-    *raw: RawData,
-) -> Draws:
-    """Draw one replicate, of raw data that are in memory."""
-    declaration = DATA_SETS[generator]
-    chosen = declaration.options(**options)
-    return declaration.generate(chosen, [seed], *raw)
+        return generate(self.generator, self.options, [seed], self.raw_file)
 
 
 def inputs(data: Draws, width: int = 1024) -> Inputs:

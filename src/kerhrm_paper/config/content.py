@@ -3,131 +3,18 @@
 It is refused also where no table uses it.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from kerhrm.errors import KerhrmError
 from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
-from kerhrm.plugins import Registry, origin
-from kerhrm_paper.config.causes import leaves
-from kerhrm_paper.config.fields import nearest
-from kerhrm_paper.config.files import Key, Layer, Sources
+from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.options import check_fields, entry_of, known, one_by_one
 from kerhrm_paper.config.schemas import RESERVED, Schemas
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.data.registry import DATA_SETS
-
-#: names of options of data, and of learners, that have a meaning of their own
-OF_DATA = (*RESERVED, "network", "features")
-OF_LEARNERS = ("select", "select_on")
-#: where keys are names, so that null leaves one out; * is any name
-NAMED: tuple[Key, ...] = (
-    ("data",),
-    ("data", "*", "at"),
-    ("learners",),
-    ("learners", "*", "at"),
-    ("learners", "*", "grid"),
-    ("learners", "*", "titles"),
-    ("tables",),
-    ("tables", "*", "data"),
-    ("tables", "*", "outputs"),
-    ("tables", "*", "labels"),
-    ("labels",),
-    ("choices",),
-    ("data", "*", "seeds"),
-    ("selected",),
-    ("selected", "*"),
-    ("selected", "*", "*"),
-)
-
-
-# --- options that packages declare ---------------------------------------------------
-
-
-def check_declared_names() -> None:
-    """Refuse options of methods and data sets that names cannot give as they are.
-
-    Raises KerhrmError with the package that declares the first one.
-    """
-    _check_declared(METHODS, OF_LEARNERS)
-    _check_declared(DATA_SETS, OF_DATA)
-
-
-def _check_declared(registry: Registry[Any], reserved: Sequence[str]) -> None:
-    """Refuse options of all that is registered."""
-    for name, declared in registry.items():
-        for option in declared.options.model_fields:
-            try:
-                _check_declared_name(option, reserved)
-            except KerhrmError as error:
-                package = origin(registry.group, name)
-                problem = f"{package}: {error.problem}"
-                raise KerhrmError(problem, error.hint) from error
-
-
-def _check_declared_name(option: str, reserved: Sequence[str]) -> None:
-    """Refuse an option that is reserved, or no text of a path."""
-    if option in reserved:
-        problem = f"the option name '{option}' is reserved"
-        raise KerhrmError(problem, f"rename it; reserved are {', '.join(reserved)}")
-    if not option.isascii():
-        problem = f"the option name '{option}' must be ASCII"
-        raise KerhrmError(problem, "rename it; names of cells have it")
-
-
-# --- null ----------------------------------------------------------------------------
-
-
-def check_nulls(sources: Sources) -> None:
-    """Refuse null for a name that no earlier file has: it would leave nothing out.
-
-    Raises KerhrmError, in one line with the nearest name.
-    """
-    numbers = range(len(sources.layers))
-    first = sources.preset_at or 0  # of the files that change others
-    for number in numbers[first:]:
-        earlier = Sources(sources.layers[:number])
-        for key in _nulls(sources.layers[number]):
-            *above, name = key
-            if not _holds_names(tuple(above)):
-                continue
-            names = earlier.names(*above)
-            if name not in names:
-                problem = "there is none to leave out"
-                hint = "delete the line"
-                if names:
-                    hint = nearest(str(name), names)
-                raise sources.error(key, problem, hint)
-
-
-def _nulls(layer: Layer) -> Iterator[Key]:
-    """Keys that a file sets to null."""
-    _, place, content = layer
-    file = Sources([layer])
-    for leaf in leaves(content):
-        key = (*place, *leaf)
-        _, _, value = file.find(key)
-        if value is None:
-            yield key
-
-
-def _holds_names(key: Key) -> bool:
-    """Whether the keys below a key are names."""
-    return any(_matches(key, pattern) for pattern in NAMED)
-
-
-def _matches(key: Key, pattern: Key) -> bool:
-    """Whether a key is one of those that a pattern stands for."""
-    if len(key) != len(pattern):
-        return False
-    pairs = zip(key, pattern, strict=True)
-    return all(wanted in ("*", part) for part, wanted in pairs)
-
-
-# --- content -------------------------------------------------------------------------
 
 
 def check_content(schemas: Schemas) -> None:
