@@ -6,6 +6,7 @@ attribute (:func:`kerhrm_paper.evaluation.metrics.divergence`).
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -53,7 +54,7 @@ def eiil_reference(lab: Lab) -> Numbers:
 def variant_part(lab: Lab) -> Numbers:
     """Psi_V, the invariant part, and Psi.
 
-    Environments learned, and R2 of A and of S's sum.
+    Environments learned, and R2 of A, of S's sum and of the invariant part.
     """
     psi, theta = lab.problem.psi_train, lab.direction(lab.perfect)
     left, along = orthogonal_update(psi, theta), (psi @ (theta / theta.norm()))[:, None]
@@ -62,6 +63,7 @@ def variant_part(lab: Lab) -> Numbers:
         "divergence from psi^T theta_inv": lab.divergence(lab.explore(along)),
         "Psi_V on A": _explained(left, lab.v.sign()),
         "Psi_V on S": _explained(left, lab.s),
+        "Psi_V on psi^T theta_inv": _explained(left, along[:, 0]),
         "Psi on A": _explained(psi, lab.v.sign()),
         "Psi on S": _explained(psi, lab.s),
     }
@@ -224,9 +226,12 @@ MEASURES: dict[str, Callable[[Lab], Numbers]] = {
 _lab = lru_cache(maxsize=16)(partial(Lab, "classification"))
 
 
-def run(measure: str, smoke: bool = False) -> pd.DataFrame:
-    """Numbers of a small run: a row per seed, a column per name."""
-    size = SMOKE if smoke else Size()
+def run(measure: str, smoke: bool = False, **sizes: int) -> pd.DataFrame:
+    """Numbers of a small run: a row per seed, a column per name.
+
+    ``sizes`` are fields of :class:`~kerhrm_paper.claims.lab.Size` that differ.
+    """
+    size = replace(SMOKE if smoke else Size(), **sizes)
     seeds = range(FIRST_SEED, FIRST_SEED + size.seeds)
     return pd.DataFrame(
         [MEASURES[measure](_lab(seed, size)) for seed in seeds], [*seeds]
