@@ -21,7 +21,7 @@ FOLDERS = ROOT / "results" / "reference" / "tables", ROOT / "results" / "study"
 COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -->")
 NUMBER = re.compile(r"(?<![\w.])[-\N{MINUS SIGN}]?\d*\.\d+(?!\w|\.\d)")
 ITEM = re.compile(
-    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|low|high|base))?"
+    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|(exact_)?(low|high)|base))?"
     r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>.+))?"
 )
 
