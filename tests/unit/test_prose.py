@@ -75,7 +75,8 @@ def value(table: str, metric: str, item: str) -> float:
     assert len(rows), f"{table} has no cell {item!r}"
     if part["column"] in ("min", "max"):
         return float(rows["mean"].agg(part["column"]))
-    return float(rows[part["column"] or "mean"].mean())
+    column = {"low": "ci_low", "high": "ci_high"}.get(part["column"], part["column"])
+    return float(rows[column or "mean"].mean())
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,9 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
 def _write_endpoints(run: Run, config: Path) -> None:
     """The file of the endpoints, and its figure."""
     spec = read_yaml(config / "endpoints.yaml")
+    published = [name for name in spec["tables"] if name in run.tables]
     tests = endpoints(
-        scores={table: run.scores(table) for table in spec["tables"]},
+        scores={name: run.scores(name) for name in published},
         spec=spec,
         paper=load_paper_values(config / "paper_values.yaml"),
         mark=run.mark(),
