@@ -71,8 +71,8 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         for outcome, (colour, marker) in OUTCOMES.items():
             if outcome in known:
                 entries.append(entry(outcome, colour, marker))
-        heading = "difference from the paper, 95 % interval; right is better"
-        heading += "; band: margin; thick: the paper's mean without error"
+        heading = "difference from the paper, right is better; band: margin; "
+        heading += "95 % interval, thick: paper exact"
         finish(figure, entries, heading=heading, columns=len(entries))
     return figure
 
