@@ -75,8 +75,10 @@ def value(table: str, metric: str, item: str) -> float:
     assert len(rows), f"{table} has no cell {item!r}"
     if part["column"] in ("min", "max"):
         return float(rows["mean"].agg(part["column"]))
-    column = {"low": "ci_low", "high": "ci_high"}.get(part["column"], part["column"])
-    return float(rows[column or "mean"].mean())
+    column = part["column"] or "mean"
+    if column not in rows:
+        column = f"ci_{column}"
+    return float(rows[column].mean())
 
 
 @pytest.mark.parametrize(
