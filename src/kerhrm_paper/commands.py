@@ -47,6 +47,11 @@ def add_commands(add: Adder) -> None:
         help="only these; study_NAME goes to the folder study beside",
     )
     publish.add_argument("--reference", **where)
+    publish.add_argument(
+        "--again",
+        action="store_true",
+        help="RUN is what is published: its endpoints and claims by today's rules",
+    )
     cost = add("cost", _cost, OF_PAPER["cost"])
     cost.add_argument("targets", nargs="*", default=["all"])
     cost.add_argument("--cores", type=int, default=2)
@@ -92,10 +97,17 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _publish(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.publish import publish
+    from kerhrm_paper.reporting.publish_again import publish_again
     from kerhrm_paper.reporting.publish_studies import files_of, publish_studies
     from kerhrm_paper.reporting.run import Run
     from kerhrm_paper.studies.registry import STUDIES, TARGET
 
+    if options.again:
+        if options.tables:
+            problem = f"--again is of all that is published, not of {options.tables[0]}"
+            raise KerhrmError(problem, "leave the names out")
+        print(publish_again(options.run))
+        return
     run = Run(options.run)
     studies = [name for name in options.tables if name.startswith(TARGET)]
     tables = [name for name in options.tables if name not in studies]

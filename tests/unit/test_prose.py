@@ -21,7 +21,7 @@ FOLDERS = ROOT / "results" / "reference" / "tables", ROOT / "results" / "study"
 COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -->")
 NUMBER = re.compile(r"(?<![\w.])[-\N{MINUS SIGN}]?\d*\.\d+(?!\w|\.\d)")
 ITEM = re.compile(
-    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|low|high|base))?"
+    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|(exact_)?(low|high)|base))?"
     r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>.+))?"
 )
 
@@ -42,12 +42,16 @@ def value(table: str, metric: str, item: str) -> float:
     """Number that an item names."""
     part = ITEM.fullmatch(item)
     assert part is not None, item
-    if table == "endpoints":  # METHOD[.low|.high] @TABLE
+    if table == "endpoints":  # METHOD[.[exact_]low|.[exact_]high] @TABLE[,PART]
         rows = pd.read_csv(ROOT / "results/reference/endpoints.csv")
+        of_table, _, of_part = part["setting"].partition(",")
         (row,) = rows[
-            (rows["method"] == part["method"]) & (rows["table"] == part["setting"])
+            (rows["method"] == part["method"])
+            & (rows["table"] == of_table)
+            & (rows["part"].fillna("") == of_part)
         ].index
-        column = {"low": "ci_low", "high": "ci_high"}.get(part["column"] or "", metric)
+        exact, _, end = (part["column"] or "").rpartition("_")
+        column = f"ci_{end}_{exact}".removesuffix("_") if end else metric
         return float(rows.loc[row, column])
     if table == "choices":  # METHOD[.base] @ALTERNATIVE, on synthetic data
         rows = pd.read_csv(ROOT / "results/reference/choices.csv")
@@ -71,7 +75,10 @@ def value(table: str, metric: str, item: str) -> float:
     assert len(rows), f"{table} has no cell {item!r}"
     if part["column"] in ("min", "max"):
         return float(rows["mean"].agg(part["column"]))
-    return float(rows[part["column"] or "mean"].mean())
+    column = part["column"] or "mean"
+    if column not in rows:
+        column = f"ci_{column}"
+    return float(rows[column].mean())
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,13 @@ class ReleasedOptions(Options):
     first_weight: NonNegative = option(1.0, "before the anneal step")
     steps: Count = option(2000, "of Adam for theta")
     learning_rate: PositiveFloat = option(1e-4, "Adam's, for theta")
+    clustering_target: Literal["residual", "label"] = option(
+        "residual", "what clusters regress; label: y, as the scripts do"
+    )
+    intercept_start: Literal["zero", "layer"] = option(
+        "zero", "of the clusters' models; layer: PyTorch's default, as the scripts have"
+    )
+    max_reassignments: Count = option(100, "of a clustering; the scripts have no cap")
 
 
 class TrueEnvironmentsOptions(Options):

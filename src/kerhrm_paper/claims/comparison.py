@@ -62,6 +62,18 @@ def more(measure: str, values: ArrayLike, than: float = 0.0) -> Comparison:
     return _single(measure, facts, p_for)
 
 
+def correlated(measure: str, correlations: ArrayLike, points: float) -> Comparison:
+    """Rank correlations (n_seeds,) of ``points`` points each are positive.
+
+    If the points are in random order, a rank correlation has mean 0 and variance 1 /
+    (points - 1) (Kendall 1938), whatever their scatter over seeds.  The mean over
+    seeds, taken for normal, is tested; its interval is Student's, as elsewhere.
+    """
+    facts = summarise(correlations)
+    z = facts["mean"] * (facts["n_seeds"] * (points - 1)) ** 0.5
+    return _single(measure, facts, float(stats.norm.sf(z)))
+
+
 def alike(measure: str, values: ArrayLike, within: float) -> Comparison:
     """The mean of values (n_seeds,) is off zero by less than ``within``.
 

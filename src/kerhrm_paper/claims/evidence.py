@@ -132,6 +132,25 @@ class Quantities:
             correlations.append(correlation)
         return self._test(comparison.more, f"{ours} rising", correlations, 0.0)
 
+    def correlated(self, ours: str, points: float) -> Comparison:
+        """A rank correlation over so many points is positive."""
+        values = self.look(ours, "")
+        return self._test(comparison.correlated, f"{ours} positive", values, points)
+
+    def following(
+        self, others: "Quantities", name: str, over: Sequence[str], by: float
+    ) -> Comparison:
+        """The rank correlation with another quantity over settings exceeds ``by``."""
+        pairs = []
+        for quantities in (self, others):
+            columns = [quantities.look(name, setting) for setting in over]
+            pairs.append(pd.concat(columns, axis=1, join="inner").to_numpy())
+        correlations = [
+            comparison.rank_correlation(*rows) for rows in zip(*pairs, strict=True)
+        ]
+        text = f"{name} following {others.place}"
+        return self._test(comparison.more, text, correlations, by)
+
     def _test(
         self,
         test: Callable[[str, ArrayLike, float], Comparison],

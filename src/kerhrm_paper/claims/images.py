@@ -3,7 +3,8 @@
 from kerhrm_paper.claims.comparison import Comparison, all_of
 from kerhrm_paper.claims.declare import claim
 from kerhrm_paper.claims.evidence import Evidence
-from kerhrm_paper.claims.settings import BASELINES, STATIC
+from kerhrm_paper.claims.settings import BASELINES, ITERATIONS, STATIC
+from kerhrm_paper.evaluation.tables import AUTHORS_CODE
 
 
 @claim
@@ -68,7 +69,10 @@ def accuracy_follows_heterogeneity(evidence: Evidence) -> Comparison:
     """Claim 47 (Figure 2, 7): Accuracy is highly correlated with the environments'
     heterogeneity.
 
-    The rank correlation is above .5.
+    Over the iterations of the authors' code, in the figure's own quantities; the rank
+    correlation is above .5.  Our version has no such course: its first iteration finds
+    all there is.
     """
-    correlations = evidence.small_run("corrupted")
-    return correlations.more("accuracy with divergence", than=0, by=0.5)
+    accuracy = evidence.cells("figure2", "test_acc")
+    divergence = evidence.cells("figure2", "d_kl")
+    return accuracy.following(divergence, AUTHORS_CODE, over=ITERATIONS, by=0.5)

@@ -19,3 +19,9 @@ LATER_PERIODS = (
     "period=1980-1999",
     "period=2000-2015",
 )
+#: Figure 2: iterations of the authors' code
+ITERATIONS = tuple(f"iteration={t}" for t in range(1, 20))
+#: small runs: shares of points that are in a wrong environment
+CORRUPTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+#: small runs: turns from an invariant direction to that of ERM
+TURNED = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -10,11 +10,16 @@ endpoint is
 
 with :math:`\bar{p}` the mean of the printed numbers of these settings,
 :math:`\hat\sigma` the standard deviation of the :math:`\bar{v}_s` (ddof = 1), n seeds,
-and r the runs that a printed number is the mean of, which are assumed to scatter as
-ours do.  The interval is Student's with n - 1 degrees of freedom.
+and r the runs that a printed number is the mean of.  The interval is Student's with n -
+1 degrees of freedom.
+
+How the paper's runs scatter is not printed.  Here they are assumed to scatter as ours
+do.  The columns ``*_exact`` assume the other extreme, that the printed mean has no
+error at all (1 / r = 0): the paper omits its scatter as "relatively small".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -42,7 +47,9 @@ from kerhrm_paper.evaluation.tables import (
 
 COLUMNS = [
     "table",
+    "part",
     "method",
+    "selection",
     "metric",
     "n_settings",
     "n_seeds",
@@ -56,6 +63,11 @@ COLUMNS = [
     "margin",
     "detectable",
     "outcome",
+    "ci_low_exact",
+    "ci_high_exact",
+    "p_exact",
+    "p_holm_exact",
+    "outcome_exact",
     "reason",
 ]
 POWER = 0.8
@@ -93,47 +105,92 @@ def endpoints(
     Returns
     -------
     DataFrame
-        Columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over
-        the rows of the ``family``; ``detectable`` is the difference that the test finds
-        with a power of 80 %.  ``outcome``: ``reproduced``, the 95 % interval is inside
-        the margin; else ``better`` or ``worse`` at 5 %, in the family after Holm's
-        correction; else ``open``.  ``incomplete``: a seed has no value, as ``reason``
-        says, and the row has no numbers.  ``not comparable``: the scores are of other
-        sizes than the paper's, or of stand-ins for real data, which have no numbers
-        either.
+        Columns :data:`COLUMNS`.  ``part`` names settings that have rows of their own;
+        ``selection`` is what chose the rows: of baselines the criterion
+        ``baselines_by``, else the method's own.  ``p`` is of no difference, ``p_holm``
+        corrected over the rows of the ``family``, of the whole tables alone;
+        ``detectable`` is the difference that the test finds with a power of 80 %.
+        ``outcome``: ``reproduced``, the 95 % interval is inside the margin; else
+        ``better`` or ``worse`` at 5 %, in the family after Holm's correction; else
+        ``open``.  ``incomplete``: a seed has no value, as ``reason`` says, and the row
+        has no numbers.  ``not comparable``: the scores are of other sizes than the
+        paper's, or of stand-ins for real data, which have no numbers either.
     """
-    rows, effects = [], []
+    rows, tests = [], []
     for table, declared in spec["tables"].items():
         if table not in scores:
             continue
         printed = _printed(paper, table, declared["metric"])
-        for method in (*spec["family"], *spec["others"]):
+        for part, method in product(
+            ("", *declared.get("apart", ())),
+            (*spec["family"], *spec["others"], *spec["baselines"]),
+        ):
             numbers = printed.get(PRINTED_AS.get(method, method))
             if method in declared.get("without", ()) or numbers is None:
                 continue
-            facts, effect = _endpoint(scores[table], method, declared, numbers)
-            rows.append({"table": table, "method": method, **facts})
-            effects.append(effect)
-    are_family = [row["method"] in spec["family"] for row in rows]
-    p = np.array([effect.p for effect in effects])
-    p_of_family = np.where(are_family, p, NAN)
-    corrected = holm(p_of_family)
-    deciding = np.where(are_family, corrected, p)
-    for i, row in enumerate(rows):
-        metric = METRICS[row["metric"]]
-        decision = decide(
-            effects[i],
-            margin=row.get("margin"),
-            p=deciding[i],
-            higher_is_better=metric.higher_is_better,
-        )
-        row["p_holm"] = corrected[i]
-        row["outcome"] = OUTCOMES[decision]
+            chosen = _chosen(scores[table], method, declared, spec)
+            chosen = chosen[chosen["setting"].map(_part_of(declared)) == part]
+            facts, both = _endpoint(chosen, declared, numbers)
+            rows.append({"table": table, "part": part, "method": method, **facts})
+            tests.append(both)
+    in_family = [row["method"] in spec["family"] and not row["part"] for row in rows]
+    for ending, effects in zip(("", "_exact"), zip(*tests, strict=True), strict=False):
+        _decide(rows, effects, in_family, ending)
+    for row in rows:
         difference = notice(scores[row["table"]], mark)
         if difference:
-            row["outcome"] = "not comparable"
+            row["outcome"] = row["outcome_exact"] = "not comparable"
             row["reason"] = difference
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _decide(
+    rows: Sequence[dict[str, Any]],
+    effects: Sequence[Effect],
+    in_family: Sequence[bool],
+    ending: str,
+) -> None:
+    """Add the corrected p-values and the outcomes of one assumption to the rows."""
+    p_of_family = [
+        effect.p if is_corrected else NAN
+        for effect, is_corrected in zip(effects, in_family, strict=True)
+    ]
+    corrected = holm(p_of_family)
+    for row, effect, is_corrected, p_holm in zip(
+        rows, effects, in_family, corrected, strict=True
+    ):
+        decision = decide(
+            effect,
+            margin=row.get("margin"),
+            p=p_holm if is_corrected else effect.p,
+            higher_is_better=METRICS[row["metric"]].higher_is_better,
+        )
+        row[f"p_holm{ending}"] = p_holm
+        row[f"outcome{ending}"] = OUTCOMES[decision]
+
+
+def _part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
+    """Part of a table that a setting belongs to: an option that stands apart, or ""."""
+    apart = set(declared.get("apart", ()))
+
+    def part(setting: str) -> str:
+        return ",".join(option for option in setting.split(",") if option in apart)
+
+    return part
+
+
+def _chosen(
+    scores: pd.DataFrame,
+    method: str,
+    declared: Mapping[str, Any],
+    spec: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Rows of a method by its own criterion, of a baseline by that of all baselines."""
+    if method in spec["baselines"]:
+        rows = where(scores, selection=spec["baselines_by"])
+    else:
+        rows = scores[primary(scores)]
+    return where(rows, method=method, metric=declared["metric"])
 
 
 def _printed(
@@ -150,19 +207,14 @@ def _printed(
 
 
 def _endpoint(
-    scores: pd.DataFrame,
-    method: str,
-    declared: Mapping[str, Any],
-    printed: Mapping[str, float],
-) -> tuple[dict[str, Any], Effect]:
-    """The test of a method in a table.
+    rows: pd.DataFrame, declared: Mapping[str, Any], printed: Mapping[str, float]
+) -> tuple[dict[str, Any], tuple[Effect, Effect]]:
+    """The test of a method in a table, or in a part of it.
 
     Parameters
     ----------
-    scores : DataFrame
-        Of the table.
-    method : str
-        Of which rows count.
+    rows : DataFrame
+        Scores of the method that count.
     declared : mapping
         Metric, margin and runs of the table.
     printed : mapping of str to float
@@ -172,23 +224,24 @@ def _endpoint(
     -------
     facts : dict
         Columns of its row.
-    effect : Effect
-        Difference from the paper; without numbers where a value is missing.
+    effects : tuple of Effect
+        Difference from the paper, whose runs scatter as ours or not at all; without
+        numbers where a value is missing.
     """
-    metric = declared["metric"]
-    facts: dict[str, Any] = {"metric": metric, "reason": ""}
-    rows = where(scores[primary(scores)], method=method, metric=metric)
+    none = (NO_EFFECT, NO_EFFECT)
+    facts: dict[str, Any] = {"metric": declared["metric"], "reason": ""}
+    facts["selection"] = ", ".join(dict.fromkeys(rows["selection"]))
     wide = rows.pivot(index="seed", columns="setting", values="value")
     settings = [
         setting
-        for setting in dict.fromkeys(scores["setting"])
+        for setting in dict.fromkeys(rows["setting"])
         if base_setting(setting) in printed
     ]
     wide = wide.reindex(columns=settings)
     missing = "; ".join(_missing(wide, printed))
     if missing:
         facts["reason"] = f"no value: {missing}"
-        return facts, NO_EFFECT
+        return facts, none
     numbers = np.array([printed[base_setting(setting)] for setting in settings])
     reference = numbers.mean()
     means = wide.mean(axis=1).to_numpy()
@@ -196,15 +249,19 @@ def _endpoint(
     facts["n_seeds"] = len(means)
     facts["paper"] = reference
     facts["margin"] = declared.get("margin") or declared["relative_margin"] * reference
-    if stand_ins(scores):
-        return facts, NO_EFFECT
+    if stand_ins(rows):
+        return facts, none
     summary = summarise(means)
     error = summary["std"] / declared["runs"] ** 0.5
     effect = against(means, reference, error)
+    exact = against(means, reference, 0.0)
     facts |= effect.columns()
     facts["mean"] = summary["mean"]
     facts["detectable"] = _detectable(summary["std"], len(means), error)
-    return facts, effect
+    facts["ci_low_exact"] = exact.low
+    facts["ci_high_exact"] = exact.high
+    facts["p_exact"] = exact.p
+    return facts, (effect, exact)
 
 
 def _detectable(std: float, n: int, error: float) -> float:

@@ -45,8 +45,11 @@ def endpoints(tests: pd.DataFrame) -> Figure:
 
     ``tests`` are of :func:`kerhrm_paper.evaluation.endpoints.endpoints`.  Better is to
     the right in every panel: the axis of an error runs the other way.  The band is the
-    margin.  Tables without any number, as of stand-ins, are left out.
+    margin; the thick part of an interval is what is left if the paper's mean has no
+    error.  Parts of tables, and tables without any number, as of stand-ins, are left
+    out.
     """
+    tests = tests[tests["part"].fillna("") == ""]
     is_number = tests["mean"].notna()
     has_numbers = is_number.groupby(tests["table"]).transform("any")
     if has_numbers.any():
@@ -68,8 +71,8 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         for outcome, (colour, marker) in LOOKS.items():
             if outcome in known:
                 entries.append(entry(outcome, colour, marker))
-        heading = "difference from the paper, 95 % interval; right is better"
-        heading += "; band: margin"
+        heading = "difference from the paper, right is better; band: margin; "
+        heading += "95 % interval, thick: paper exact"
         finish(figure, entries, heading=heading, columns=len(entries))
     return figure
 
@@ -83,7 +86,9 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
         colour, marker = LOOKS[str(test.outcome)]
         y = methods.index(str(test.method))
         interval = [test.ci_low, test.ci_high]
-        axis.plot(interval, [y, y], color=colour, linewidth=1.2)
+        axis.plot(interval, [y, y], color=colour, linewidth=0.9)
+        exact = [test.ci_low_exact, test.ci_high_exact]
+        axis.plot(exact, [y, y], color=colour, linewidth=2.4)
         axis.plot(test.difference, y, marker, color=colour, markersize=4.5)
 
 

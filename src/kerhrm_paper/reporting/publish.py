@@ -173,19 +173,21 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
     """Copy files of a run, and make costs, report and provenance follow."""
     run, target = plan.run, plan.target
     preset = run.preset()
-    made = Run(target).provenance.get("tables", {})
+    before = Run(target).provenance
+    made = before.get("tables", {})
+    again = None if plan.is_whole else before.get("again")
     for table in plan.tables:
         made[table] = facts(preset, plan.root, table)
     for name in files:
         with atomic(target / name) as handle:
             handle.write((run.folder / name).read_bytes())
     if plan.is_apart:
-        write_provenance(target, made)
+        write_provenance(target, made, again)
         return
     _write_costs(plan)
-    write_provenance(target, made)
-    _write_report(plan)
-    write_provenance(target, made)
+    write_provenance(target, made, again)
+    write_report(target, plan.root)
+    write_provenance(target, made, again)
 
 
 def _write_costs(plan: Plan) -> None:
@@ -200,11 +202,10 @@ def _write_costs(plan: Plan) -> None:
     write_text(path, content)
 
 
-def _write_report(plan: Plan) -> None:
+def write_report(target: Path, root: Path) -> None:
     """The page of what is published now."""
-    target = plan.target
-    notebook = plan.root / "notebooks" / "report.ipynb"
-    selected = _selected(Run(target), plan.root)
+    notebook = root / "notebooks" / "report.ipynb"
+    selected = _selected(Run(target), root)
     with TemporaryDirectory() as folder:
         executed = Path(folder, notebook.name)
         page = target / "report.html"
@@ -233,8 +234,14 @@ def _check_target(target: Path, run: Run) -> None:
         raise KerhrmError(problem, "name a new folder, or one of an earlier publish")
 
 
-def write_provenance(target: Path, tables: dict[str, Any]) -> None:
-    """Write ``provenance.json``: what made each table, and the digest of every file."""
+def write_provenance(
+    target: Path, tables: dict[str, Any], again: dict[str, Any] | None = None
+) -> None:
+    """Write ``provenance.json``.
+
+    What made each table, the digest of every file and, of files that were computed
+    ``again`` from the published scores, what made them.
+    """
     presets = {path.parent.name for path in target.glob("*/config.yaml")}
     files = {}
     for path in sorted(target.rglob("*")):
@@ -243,7 +250,9 @@ def write_provenance(target: Path, tables: dict[str, Any]) -> None:
         is_apart = name.parts[0] in {PUBLISHED, *presets}
         if path.is_file() and is_noted and not is_apart:
             files[name.as_posix()] = digest(path)
-    content = {"tables": tables, "files": files}
+    content: dict[str, Any] = {"tables": tables, "files": files}
+    if again is not None:
+        content["again"] = again
     text = json.dumps(content, indent=1, sort_keys=True)
     write_text(target / "provenance.json", f"{text}\n")
 

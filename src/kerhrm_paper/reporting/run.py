@@ -19,6 +19,8 @@ KEYS = ["setting", "method", "metric", "selection"]
 TEXTS = (
     "verdict",
     "outcome",
+    "outcome_exact",
+    "part",
     "reason",
     "selection",
     "data_source",

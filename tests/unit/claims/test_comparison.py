@@ -1,5 +1,7 @@
 """One-sided tests, and the partial conjunction of several."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from kerhrm_paper.claims.comparison import (
     alike,
     all_of,
     at_least,
+    correlated,
     more,
     rank_correlation,
     steady,
@@ -145,3 +148,24 @@ def test_rank_correlation() -> None:
     x = [1.0, 2.0, 3.0]
     assert rank_correlation(x, [5.0, 5.0, 5.0]) == 0
     assert rank_correlation(x, [1.0, 3.0, 2.0]) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("points", "n_seeds"), [(5, 8), (6, 8), (6, 3)])
+def test_correlations_of_points_in_random_order_are_no_evidence(
+    points: int, n_seeds: int
+) -> None:
+    """At 5 % as often as it says; and equal correlations leave a p-value above 0."""
+    random = np.random.default_rng(0)
+    order = np.arange(points)
+
+    def of_random_orders() -> float:
+        rows = [
+            rank_correlation(order, random.permutation(points)) for _ in range(n_seeds)
+        ]
+        return correlated("c", rows, points).p_for
+
+    wrong = np.mean([of_random_orders() <= 0.05 for _ in range(600)])
+    assert 0.02 < wrong < 0.08
+    certain = correlated("c", [1.0] * n_seeds, points)
+    # all of n_seeds orders right, of points! each, is less likely than it says
+    assert math.factorial(points) ** -n_seeds < certain.p_for < 0.01

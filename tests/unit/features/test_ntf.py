@@ -166,3 +166,22 @@ def test_no_tensor_outgrows_a_block() -> None:
     with LargestTensor() as seen:
         ntf.kernel(ntf)
     assert 24 * 64 <= seen.numel <= 24 * 128 < 24 * 32 * 64
+
+
+def test_differences_of_accumulating_gradients_differ_by_rounding_alone() -> None:
+    """As the authors' scripts take them, in float32: gradients are never set to 0."""
+    generator = torch.Generator().manual_seed(0)
+    network, x = init_mlp(0, (10, 1024, 1)), torch.randn(300, 10, generator=generator)
+    written = WrittenOut(network)
+    rows, before = [], torch.zeros(())
+    for point in x:
+        written(point[None]).sum().backward()
+        after = torch.cat([w.grad.flatten() for w in written.parameters()])
+        rows.append((after - before).double())
+        before = after
+    phi = torch.stack(rows)
+    features, _ = extract(network, x)
+    kernel = features.kernel(features).double()
+    accumulated = torch.linalg.eigvalsh(phi @ phi.mT)[-15:].sqrt()
+    exact = torch.linalg.eigvalsh(kernel)[-15:].sqrt()
+    assert_close(accumulated, exact, rtol=1e-6, atol=0.0)

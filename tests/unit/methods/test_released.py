@@ -119,7 +119,6 @@ def test_clustering_stops_when_few_points_move(
 ) -> None:
     """The alternation written out, without a rule to stop."""
     monkeypatch.setattr(released, "STOP_SHARE", share)
-    monkeypatch.setattr(released, "MAX_REASSIGNMENTS", 4)
     psi, _, y = points
     states = [members(2)]
     for r in range(1, 5):
@@ -134,7 +133,7 @@ def test_clustering_stops_when_few_points_move(
     moved = [int((a != b).any(1).sum()) for a, b in pairwise(states)]
     settled = [r + 1 for r, m in enumerate(moved) if m <= share * N / 2]
     with caplog.at_level(logging.WARNING):
-        result = assign(psi, y, members(2), SEED, 1)
+        result = assign(psi, y, members(2), SEED, 1, options(max_reassignments=4))
     assert torch.equal(result, states[settled[0] if settled else 4])
     assert ("not settled after 4" in caplog.text) == (not settled)
 
@@ -215,6 +214,54 @@ def test_the_weight_applies_after_the_anneal_step(
     assert torch.equal(run(11, 0, 60.0, 1.0), run(11, 11, 1.0, 60.0))
 
 
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_theta_is_that_of_torch_on_the_risks(
+    points: tuple[Tensor, ...], penalty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole of M_p: autograd and PyTorch's Adam, point by point."""
+    monkeypatch.setattr(released, "ANNEAL", 15)
+    start = xavier(SEED, (K,), 0.1, "theta")
+    theta = torch.from_numpy(start.copy()).requires_grad_()
+    optimizer = torch.optim.Adam([theta], lr=1e-2)
+    for step in range(1, 41):
+        risk, value = risk_and_penalty(theta, *points, members(2), penalty)
+        loss = risk + (0.6 if step <= 15 else 0.1) * value
+        (theta.grad,) = torch.autograd.grad(loss, theta)
+        optimizer.step()
+    setting = options(
+        penalty=penalty, penalty_weight=0.1, first_weight=0.6, learning_rate=1e-2
+    )
+    result = learn_theta(*points, members(2), start, setting)
+    torch.testing.assert_close(result, theta.detach(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("intercept_start", ["zero", "layer"])
+def test_models_are_those_of_torch_on_the_risks(
+    points: tuple[Tensor, ...], intercept_start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clusters' models by PyTorch's Adam, from the start that no step leaves."""
+    psi, _, y = points
+    given = with_ones(psi), y, members(2), SEED, ("t=1",), intercept_start
+    monkeypatch.setattr(released, "CLUSTER_STEPS", 0)
+    start = fit_models(*given)
+    bound = 1 / K**0.5 if intercept_start == "layer" else 0.0
+    assert bool((start[:, -1].abs() <= bound).all())
+    assert bool(start[:, -1].any()) == (intercept_start == "layer")
+
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.Adam([w], lr=1e-2)
+    for _ in range(30):
+        losses = []
+        for inside, model in zip((members(2) > 0).T, w, strict=True):
+            f = psi[inside] @ model[:K] + model[K]
+            risk = ((y[inside] - f) ** 2).mean()
+            losses.append(risk + 0.01 * model[:K].abs().mean())
+        (w.grad,) = torch.autograd.grad(torch.stack(losses).sum(), w)
+        optimizer.step()
+    monkeypatch.setattr(released, "CLUSTER_STEPS", 30)
+    torch.testing.assert_close(fit_models(*given), w.detach(), rtol=1e-8, atol=1e-10)
+
+
 class Spy:
     """In place of M_c: returns fixed memberships."""
 
@@ -252,6 +299,18 @@ def test_what_the_clustering_is_given(
         assert torch.equal(variant, psi_v)
         assert torch.equal(y, problem.target)
         assert torch.equal(start, memberships)
+
+
+@pytest.mark.parametrize("target", ["residual", "label"])
+def test_clusters_explain_the_label_or_the_residual(
+    inputs: Inputs, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, spy = inputs.require_problem(), Spy(members(2))
+    monkeypatch.setattr(released, "assign", spy)
+    theta_of(inputs, n_iterations=1, clustering_target=target)
+    offset = problem.f0_train if target == "residual" else 0
+    ((_, given, _),) = spy.given
+    torch.testing.assert_close(given, problem.y - offset)
 
 
 def test_clusters_beyond_the_second_are_dropped(

@@ -16,6 +16,7 @@ from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.evaluation.effects import decide, paired
 from kerhrm_paper.evaluation.tables import METRICS, primary
+from kerhrm_paper.reporting import publish_again
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import Run
@@ -40,8 +41,9 @@ CELL = ("table1", "r2=0.7", "ERM", "test_acc")
 def complete(folder: Path) -> Run:
     """The run with its claims and endpoints."""
     (folder / "claims.csv").write_text("claim\n1\n")
-    names = "table,method,metric,mean,difference,ci_low,ci_high,margin,outcome"
-    values = "table1,ERM,test_acc,0.4,0.0,-0.1,0.1,0.03,open"
+    names = "table,part,method,metric,mean,difference,ci_low,ci_high,margin,outcome"
+    names += ",ci_low_exact,ci_high_exact"
+    values = "table1,,ERM,test_acc,0.4,0.0,-0.1,0.1,0.03,open,-0.05,0.05"
     (folder / "endpoints.csv").write_text(f"{names}\n{values}\n")
     return Run(folder)
 
@@ -98,6 +100,47 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     assert not Run(target / "paper").has("scores/table1.csv.gz")
     assert "data:image/png" in (target / "report.html").read_text()
     assert len(top.provenance["tables"]["table1"]["commit"]) >= 40
+
+
+def test_endpoints_and_claims_are_computed_again(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = tmp_path / "published"
+    publish(recorded(complete(make_run(scores))), target, root=ROOT)
+    table = (target / "tables/table1.csv").read_bytes()
+    claims = pd.DataFrame({"claim": [7]})
+    monkeypatch.setattr(publish_again, "evaluate", lambda *_: claims)
+    assert publish_again.publish_again(target, ROOT) == target
+    run = Run(target)
+    assert run.claims()["claim"].tolist() == [7]
+    assert set(run.endpoints()["table"]) == {"table1"}
+    assert "outcome_exact" in run.endpoints()
+    assert (target / "tables/table1.csv").read_bytes() == table
+    noted = run.provenance
+    assert noted["tables"]["table1"]["preset"] == "fresh"
+    for name in noted["again"]["files"]:
+        found = hashlib.sha256((target / name).read_bytes()).hexdigest()
+        assert noted["files"][name] == found
+
+    def fail(*_: object) -> None:
+        raise KerhrmError("no", "evidence")
+
+    (target / "endpoints.csv").write_text("as it was")
+    monkeypatch.setattr(publish_again, "evaluate", fail)
+    with pytest.raises(KerhrmError, match="no"):
+        publish_again.publish_again(target, ROOT)
+    assert (target / "endpoints.csv").read_text() == "as it was"
+    assert Run(target).provenance == noted
+
+
+def test_only_what_is_published_is_computed_again(tmp_path: Path) -> None:
+    with pytest.raises(KerhrmError, match="holds no published files"):
+        publish_again.publish_again(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["publish", str(REFERENCE), "--again", "table1"])
 
 
 @pytest.mark.parametrize("gap", ["scores/table1.csv.gz", "claims.csv"])

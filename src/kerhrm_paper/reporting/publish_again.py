@@ -1,0 +1,82 @@
+"""What follows from the published scores, again: after a change of rules."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm.files import atomic, write_text
+from kerhrm_paper.claims.check import evaluate
+from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.evaluation.endpoints import endpoints
+from kerhrm_paper.evaluation.tables import load_paper_values
+from kerhrm_paper.reporting import forest
+from kerhrm_paper.reporting.figures import save
+from kerhrm_paper.reporting.publish import (
+    PUBLISHED,
+    facts,
+    restored_on_error,
+    write_provenance,
+    write_report,
+)
+from kerhrm_paper.reporting.run import Run
+
+FILES = ["claims.csv", "endpoints.csv", "figures/endpoints.png"]
+
+
+def publish_again(reference: Path, root: Path = Path()) -> Path:
+    """Compute endpoints and claims again from the published scores, and the report.
+
+    Parameters
+    ----------
+    reference : path
+        Folder of what is published.
+    root : path
+        The checkout, with its rules in ``config``.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Raises
+    ------
+    KerhrmError
+        If nothing is published there.  After any error the folder is as it was.
+    """
+    run = Run(reference)
+    if not run.provenance:
+        problem = f"{reference} holds no published files"
+        raise KerhrmError(problem, "name the folder that `kerhrm publish` has written")
+    made: dict[str, Any] = dict(run.provenance["tables"])
+    noted = facts(PUBLISHED, root, "") | {
+        "command": f"kerhrm publish {reference} --again",
+        "files": FILES,
+    }
+    with restored_on_error(reference):
+        _write_endpoints(run, root / "config")
+        claims = evaluate(reference, PUBLISHED)
+        text = claims.to_csv(index=False, float_format="%.6g")
+        write_text(reference / "claims.csv", text)
+        write_provenance(reference, made, again=noted)
+        write_report(reference, root)
+        write_provenance(reference, made, again=noted)
+    return reference
+
+
+def _write_endpoints(run: Run, config: Path) -> None:
+    """The file of the endpoints, and its figure."""
+    spec = read_yaml(config / "endpoints.yaml")
+    published = [name for name in spec["tables"] if name in run.tables]
+    tests = endpoints(
+        scores={name: run.scores(name) for name in published},
+        spec=spec,
+        paper=load_paper_values(config / "paper_values.yaml"),
+        mark=run.mark(),
+    )
+    write_text(run.folder / "endpoints.csv", tests.to_csv(index=False))
+    with TemporaryDirectory() as folder:
+        drawn = Path(folder, "endpoints")
+        save(forest.endpoints(tests), drawn)
+        with atomic(run.folder / "figures" / "endpoints.png") as handle:
+            handle.write(drawn.with_suffix(".png").read_bytes())
