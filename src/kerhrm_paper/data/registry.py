@@ -82,6 +82,7 @@ PAPER = {
         generate=colored_mnist.generate,
         task="classification",
         raw="mnist",
+        closed_forms=closed_forms.colored_mnist,
         attribute=colored_mnist.colour,
     ),
     "houses": Generator(

@@ -9,17 +9,36 @@ from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import primary, stand_ins, where
 from kerhrm_paper.reporting.figures import (
     DOTS,
+    GREY,
+    LINE,
     METHODS,
     WIDTH,
     Ends,
     curve,
+    finish,
     intervals,
+    line_entry,
     name_ends,
     style,
     subplots,
 )
 
-DRAWN = ("ERM", "JTT", "EIIL", "KerHRM")  #: methods
+#: methods: colour and line
+LOOKS = {
+    "ERM": (METHODS["ERM"], "-"),
+    "DRO": (METHODS["DRO"], "-"),
+    "EIIL": (METHODS["EIIL"], "-"),
+    "HRM": (METHODS["HRM"], "-"),
+    "IRM": (METHODS["IRM"], "-"),
+    "JTT": (METHODS["JTT"], "-"),
+    "JTT (closed form)": (METHODS["JTT"], "--"),
+    "KerHRM": (METHODS["KerHRM"], "-"),
+}
+#: references that are lines: name in the legend, and line
+LEVELS = {
+    "ref: invariant ceiling": ("bound of the invariant features", "-."),
+    "ref: majority": ("a constant", ":"),
+}
 #: parts of a setting, as ``r_test=0.10,environments=one``
 SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
 
@@ -48,6 +67,7 @@ def shift(cells: pd.DataFrame) -> Figure:
         rightmost = []
         for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
             (title, variant), of_panel = panel
+            _draw_levels(axis, of_panel)
             ends = _draw_curves(axis, of_panel)
             axis.set_title(f"{title}\n{_variant_title(variant)}", loc="left")
             is_last = number == len(panels) - 1
@@ -61,6 +81,13 @@ def shift(cells: pd.DataFrame) -> Figure:
         label = "share of test rows whose spurious feature agrees with the label"
         label += f"\nbands: {intervals(cells)}"
         figure.supxlabel(label, fontsize="medium")
+        known = set(cells["method"])
+        entries = [
+            line_entry(name, line)
+            for method, (name, line) in LEVELS.items()
+            if method in known
+        ]
+        finish(figure, entries)
     return figure
 
 
@@ -77,15 +104,22 @@ def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(share=share, variant=parts["variant"], data_title=data_title)
 
 
+def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
+    """Lines for references, at their mean over the shares."""
+    for method, (_, line) in LEVELS.items():
+        rows = where(cells, method=method)
+        if len(rows):
+            axis.axhline(rows["mean"].mean(), color=GREY, **LINE, linestyle=line)
+
+
 def _draw_curves(axis: Axes, cells: pd.DataFrame) -> Ends:
     """A curve for each method; its right end, by method."""
     ends: Ends = {}
-    for method in DRAWN:
+    for method, (colour, line) in LOOKS.items():
         rows = where(cells, method=method).sort_values("share")
         if rows.empty:
             continue
-        colour = METHODS[method]
-        curve(axis, "share", rows, color=colour, **DOTS)
+        curve(axis, "share", rows, color=colour, linestyle=line, **DOTS)
         ends[method] = float(rows["mean"].iloc[-1]), colour
     return ends
 
