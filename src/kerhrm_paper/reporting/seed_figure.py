@@ -90,7 +90,7 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
             titles = [TITLES.get(metric, metric) for metric in looks]
             axis.set_xlabel(textwrap.fill(", ".join(titles), 40))
         entries = _entries(looks, levels, has_paper=len(printed) > 0)
-        finish(figure, entries, title)
+        finish(figure, entries, title, columns=min(2 * n_columns, 4))
     return figure
 
 
@@ -147,7 +147,7 @@ def _entries(
     """Entries of the legend."""
     entries = []
     for metric, (colour, marker) in looks.items():
-        label = f"{TITLES.get(metric, metric)}, one seed"
+        label = textwrap.fill(f"{TITLES.get(metric, metric)}, one seed", 32)
         entries.append(entry(label, colour, marker))
     entries.append(entry("mean over seeds", "0.3", "|"))
     if has_paper:

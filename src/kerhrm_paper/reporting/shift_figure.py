@@ -1,9 +1,12 @@
 """Test accuracy under other shares of test rows whose spurious feature agrees."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import primary, stand_ins, where
@@ -13,26 +16,24 @@ from kerhrm_paper.reporting.figures import (
     LINE,
     METHODS,
     WIDTH,
-    Ends,
     curve,
     finish,
     intervals,
     line_entry,
-    name_ends,
     style,
     subplots,
 )
 
-#: methods: colour and line
-LOOKS = {
-    "ERM": (METHODS["ERM"], "-"),
-    "DRO": (METHODS["DRO"], "-"),
-    "EIIL": (METHODS["EIIL"], "-"),
-    "HRM": (METHODS["HRM"], "-"),
-    "IRM": (METHODS["IRM"], "-"),
-    "JTT": (METHODS["JTT"], "-"),
-    "JTT (closed form)": (METHODS["JTT"], "--"),
-    "KerHRM": (METHODS["KerHRM"], "-"),
+#: curves of methods
+LOOKS: dict[str, dict[str, Any]] = {
+    "ERM": {"color": METHODS["ERM"], **DOTS},
+    "DRO": {"color": METHODS["DRO"], **DOTS},
+    "EIIL": {"color": METHODS["EIIL"], **DOTS},
+    "HRM": {"color": METHODS["HRM"], **DOTS},
+    "IRM": {"color": METHODS["IRM"], **DOTS},
+    "JTT": {"color": METHODS["JTT"], **DOTS},
+    "JTT (closed form)": {"color": METHODS["JTT"], "linestyle": "--", **DOTS},
+    "KerHRM": {"color": METHODS["KerHRM"], **DOTS},
 }
 #: references that are lines: name in the legend, and line
 LEVELS = {
@@ -52,43 +53,44 @@ def shift(cells: pd.DataFrame) -> Figure:
     """
     cells = _with_shares(cells[primary(cells)])
     panels = list(cells.groupby(["data_title", "variant"], sort=False))
-    n_columns = 4 if len(panels) > 3 else len(panels)
+    n_columns = 4 if len(panels) > 4 else min(len(panels), 2)
     n_rows = -(-len(panels) // n_columns)
     with style():
         figure, grid = subplots(
             n_rows,
             n_columns,
-            figsize=(WIDTH, 0.6 + 1.55 * n_rows),
+            figsize=(WIDTH, 1.1 + 1.55 * n_rows),
             sharex=True,
             sharey=True,
         )
         for unused in grid.flat[len(panels) :]:
             unused.remove()
-        rightmost = []
-        for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+        for axis, panel in zip(grid.flat, panels, strict=False):
             (title, variant), of_panel = panel
             _draw_levels(axis, of_panel)
-            ends = _draw_curves(axis, of_panel)
+            _draw_curves(axis, of_panel)
             axis.set_title(f"{title}\n{_variant_title(variant)}", loc="left")
-            is_last = number == len(panels) - 1
-            if is_last or number % n_columns == n_columns - 1:
-                rightmost.append((axis, ends))
         for axis in grid[:, 0]:
             axis.set(ylabel="test accuracy", ylim=(0, 1.02), xlim=(0, 1))
             axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-        for axis, ends in rightmost:
-            name_ends(axis, ends)
-        label = "share of test rows whose spurious feature agrees with the label"
-        label += f"\nbands: {intervals(cells)}"
-        figure.supxlabel(label, fontsize="medium")
-        known = set(cells["method"])
-        entries = [
-            line_entry(name, line)
-            for method, (name, line) in LEVELS.items()
-            if method in known
-        ]
-        finish(figure, entries)
+            axis.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
+        heading = "share of test rows whose spurious feature agrees with the label"
+        heading += f"\nbands: {intervals(cells)}"
+        finish(figure, _entries(cells), heading=heading)
     return figure
+
+
+def _entries(cells: pd.DataFrame) -> list[Line2D]:
+    """Entries of the legend."""
+    known = set(cells["method"])
+    entries = []
+    for method, look in LOOKS.items():
+        if method in known:
+            entries.append(Line2D([], [], label=method, **look))
+    for method, (name, line) in LEVELS.items():
+        if method in known:
+            entries.append(line_entry(name, line))
+    return entries
 
 
 def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
@@ -112,16 +114,12 @@ def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
             axis.axhline(rows["mean"].mean(), color=GREY, **LINE, linestyle=line)
 
 
-def _draw_curves(axis: Axes, cells: pd.DataFrame) -> Ends:
-    """A curve for each method; its right end, by method."""
-    ends: Ends = {}
-    for method, (colour, line) in LOOKS.items():
+def _draw_curves(axis: Axes, cells: pd.DataFrame) -> None:
+    """A curve for each method."""
+    for method, look in LOOKS.items():
         rows = where(cells, method=method).sort_values("share")
-        if rows.empty:
-            continue
-        curve(axis, "share", rows, color=colour, linestyle=line, **DOTS)
-        ends[method] = float(rows["mean"].iloc[-1]), colour
-    return ends
+        if len(rows):
+            curve(axis, "share", rows, **look)
 
 
 def _variant_title(variant: str) -> str:
