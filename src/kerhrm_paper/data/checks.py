@@ -215,7 +215,7 @@ def _check_headline(n_headline: Any, n_environments: int) -> None:
     if not is_number or not 1 <= n_headline <= n_environments:
         problem = f"n_headline must be None or a number from 1 to {n_environments},"
         problem += f" the test environments; got {shown(n_headline)}"
-        raise KerhrmError(problem, "count the first ones that test_acc is of")
+        raise KerhrmError(problem, "count the first ones, which the headline is of")
 
 
 def _are_names(names: Any) -> bool:

@@ -48,8 +48,8 @@ class Draws:
     source: str = "synthetic"
     #: (S,), size of y = 1 in the unit of all replicates' errors; absent: 1
     unit: np.ndarray | None = None
-    #: how many test environments, the first ones, ``test_acc`` and the oracle are of;
-    #: ``worst_acc`` is of all.  None: all
+    #: how many test environments, the first ones, ``test_acc``, ``mean_error`` and the
+    #: oracle are of; ``worst_acc`` and ``worst_error`` are of all.  None: all
     n_headline: int | None = None
 
     def save(self, paths: Any) -> None:

@@ -42,7 +42,7 @@ class Labels:
     test_environment: np.ndarray  #: (m,), the same for all seeds
     source: str  #: of the data
     names: list[str]  #: of the test environments
-    n_headline: int  #: how many of them, the first ones, ``test_acc`` is of
+    n_headline: int  #: how many of them, the first ones, the headline is of
     unit: np.ndarray  #: (S,), unit of y relative to that of the tables
     x: np.ndarray  #: (S, n, d) training points
 
@@ -94,13 +94,13 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> Values:
     labels : Labels
         Of the same points.
     kind : str
-        ``accuracy``: ``train_acc``, ``test_acc`` of the headline's test environments,
+        ``accuracy``: ``train_acc``, ``test_acc`` on the headline's test environments,
         their difference ``generalisation_gap`` and, where there are several test
         environments, ``worst_acc``, the lowest accuracy in one of all; ``mean_error``:
         ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1) of the
-        mean squared errors of the test environments (paper, section 5), and, of
-        several, ``worst_error``, the largest; ``shift`` and ``period``: ``test_acc``
-        and ``mse`` of every test environment.
+        mean squared errors of the headline's test environments (paper, section 5), and,
+        of several, ``worst_error``, the largest of all; ``shift`` and ``period``:
+        ``test_acc`` and ``mse`` of every test environment.
 
     Returns
     -------
@@ -116,9 +116,10 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> Values:
     errors = errors * labels.unit[:, None] ** 2  # (S, E), now comparable between seeds
     if kind == "period":
         return _by_environment(errors, labels.names, "period={}", "mse")
+    of_headline = errors[:, : labels.n_headline]
     values = {
-        ("", "mean_error"): errors.mean(-1),
-        ("", "error_sd"): errors.std(-1, ddof=1),
+        ("", "mean_error"): of_headline.mean(-1),
+        ("", "error_sd"): of_headline.std(-1, ddof=1),
     }
     if len(labels.names) > 1:
         values["", "worst_error"] = errors.max(-1)
