@@ -10,6 +10,7 @@ TABLES = sorted(name for name, table in CONFIG.tables.items() if table.in_all)
 CELLS = sorted({cell for name in TABLES for cell in CONFIG.tables[name].cells})
 METRICS = {
     "accuracy": ["train_acc", "test_acc", "generalisation_gap"],
+    "shift": ["test_acc"],
     "mean_error": ["mean_error", "error_sd"],
     "period": ["mse"],
 }

@@ -83,6 +83,7 @@ def _check_draws(draws: Draws, task: Task, n_points: int, seeds: Sequence[int]) 
         problem += f"but n_points of its options is {n_points}"
         raise KerhrmError(problem, "let n_points count the training points")
     _check_test_environments(draws.test_environments, draws.test.environment)
+    _check_headline(draws.n_headline, len(draws.test_environments))
     _check_unit(draws.unit, len(seeds))
     if not isinstance(draws.source, str):
         problem = f"source must be text; got {shown(draws.source)}"
@@ -205,6 +206,16 @@ def _check_test_environments(names: Any, numbers: np.ndarray) -> None:
         problem = f"test_environments has {len(names)} names, but test.environment"
         problem += f" has the numbers {shown(occupied)}"
         raise KerhrmError(problem, "give each number from 0 on a name and points")
+
+
+def _check_headline(n_headline: Any, n_environments: int) -> None:
+    if n_headline is None:
+        return
+    is_number = isinstance(n_headline, int) and not isinstance(n_headline, bool)
+    if not is_number or not 1 <= n_headline <= n_environments:
+        problem = f"n_headline must be None or a number from 1 to {n_environments},"
+        problem += f" the test environments; got {shown(n_headline)}"
+        raise KerhrmError(problem, "count the first ones, which the headline is of")
 
 
 def _are_names(names: Any) -> bool:

@@ -35,7 +35,7 @@ class ClassificationData(Options):
     r1: Probability = option(0.9, "bias rate of the first training environment")
     r2: Probability = option(0.7, "bias rate of the second one")
     r_test: Annotated[Some[Probability], named_by(".2f")] = option(
-        [0.1], "bias rates of the test environments"
+        [0.1], "bias rates of the test environments; test_acc is of the first one"
     )
     spurious: Literal["V", "S"] = option("V", "the part that the bias rates are of")
     agreement: Annotated[float, Field(gt=0.5, le=1), NotBool] = option(
@@ -86,6 +86,7 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Draws:
         test_environments=[f"r_test={r:.2f}" for r in options.r_test],
         seeds=seeds,
         task="classification",
+        n_headline=1,
     )
 
 

@@ -141,7 +141,7 @@ class ColoredMnistData(Options):
         (0.1, 0.2), "P(colour contradicts label)"
     )
     test_flip: Annotated[Some[Probability], named_by(".2f")] = option(
-        [0.9], "likewise in each test environment"
+        [0.9], "likewise in each test environment; test_acc is of the first one"
     )
     colour_of: Literal["noisy", "clean"] = option(
         "noisy", "the label that the colour follows"
@@ -209,6 +209,7 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         seeds=seeds,
         task="classification",
         source=digits.source,
+        n_headline=1,
     )
 
 

@@ -48,13 +48,18 @@ class Draws:
     source: str = "synthetic"
     #: (S,), size of y = 1 in the unit of all replicates' errors; absent: 1
     unit: np.ndarray | None = None
+    #: how many test environments, the first ones, ``test_acc``, ``mean_error`` and the
+    #: oracle are of; ``worst_acc`` and ``worst_error`` are of all.  None: all
+    n_headline: int | None = None
 
     def save(self, paths: Any) -> None:
         """Write the five files; ``paths[name]`` is each one's path."""
+        names = [*self.test_environments]
         facts = {
             "source": self.source,
             "task": self.task,
-            "test_environments": [*self.test_environments],
+            "test_environments": names,
+            "n_headline": self.n_headline or len(names),
             "seeds": [*self.seeds],
         }
         unit = self.unit

@@ -85,6 +85,8 @@ PAPER = {
         generate=colored_mnist.generate,
         task="classification",
         raw="mnist",
+        closed_forms=closed_forms.colored_mnist,
+        references=(closed_forms.CEILING,),
         attribute=colored_mnist.colour,
     ),
     "houses": Generator(

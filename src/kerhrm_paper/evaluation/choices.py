@@ -71,7 +71,7 @@ def measure(
     DataFrame
         Columns :data:`COLUMNS`.  ``difference``, ``ci_low``, ``ci_high`` and ``p`` are
         of the alternative less the default, by the paired t test; ``p_holm`` is
-        corrected over the results on one data set, and other rows have none.
+        corrected over one result on one data set, and other rows have none.
         ``outcome``: ``changes`` if the interval is without zero and the difference
         above the margin of the metric, ``negligible`` if the interval is within the
         margin, ``inconclusive``, ``failed``, or ``stand-ins`` where the data are not
@@ -92,7 +92,7 @@ def measure(
     is_period = effects["setting"].str.startswith("period=")
     is_whole = ~is_period | (effects["setting"] == LATER)
     is_result = effects["metric"].isin(RESULTS)
-    for _, family in effects[is_result & is_whole].groupby("data"):
+    for _, family in effects[is_result & is_whole].groupby(["data", "metric"]):
         p = family["p"].to_numpy(dtype=float)
         effects.loc[family.index, "p_holm"] = holm(p)
     return effects

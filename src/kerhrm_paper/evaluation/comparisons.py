@@ -41,9 +41,10 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
 
     Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p``
     are of the method minus the baseline in the mean over the settings, by the paired t
-    test over seeds; ``p_holm`` is corrected over all rows.  ``outcome``: ``better`` or
-    ``worse`` at 5 % after Holm, else ``open``; ``failed`` where a seed of either has no
-    value; ``stand-ins`` where there is no finding, as the data are not the real ones.
+    test over seeds; ``p_holm`` is corrected over the rows of a metric, each of which
+    asks a question of its own.  ``outcome``: ``better`` or ``worse`` at 5 % after Holm,
+    else ``open``; ``failed`` where a seed of either has no value; ``stand-ins`` where
+    there is no finding, as the data are not the real ones.
     """
     is_trained = ~scores["method"].str.startswith("ref: ")
     is_result = scores["metric"].isin(RESULTS)
@@ -55,7 +56,9 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
         row: dict[str, Any] = dict(zip(SIDES, sides, strict=True))
         rows.append(row | facts | effect.columns())
         effects.append(effect)
-    corrected = holm([effect.p for effect in effects])
+    tests = pd.DataFrame(rows, columns=["metric"])
+    tests["p"] = [effect.p for effect in effects]
+    corrected = tests.groupby("metric")["p"].transform(holm)
     replaced = stand_ins(scores)
     for row, effect, p_holm in zip(rows, effects, corrected, strict=True):
         metric = METRICS[row["metric"]]

@@ -29,7 +29,8 @@ COLUMNS = [
     "reason",
 ]
 #: metrics that say how good a method is
-RESULTS = ("test_acc", "worst_acc", "mean_error", "mse")
+RESULTS = ("test_acc", "worst_acc", "mean_error", "worst_error", "mse")
+WORST = ("worst_acc", "worst_error")  #: those of them of the worst test environment
 KEYS = ["setting", "method", "metric", "data_source", "selection"]
 FALLBACK = "fallback:"  #: prefix of the source of stand-ins, data in place of real ones
 #: stand-ins in words, by their source
@@ -99,6 +100,7 @@ METRICS: Mapping[str, Metric] = {
     "worst_acc": _ACCURACY,
     "generalisation_gap": _GAP,
     "mean_error": _ERROR,
+    "worst_error": _ERROR,
     "error_sd": _ERROR,
     "mse": _ERROR,
     "d_kl": _DIVERGENCE,

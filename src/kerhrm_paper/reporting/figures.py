@@ -87,7 +87,7 @@ CURVES: dict[str, tuple[str, str, str, Any]] = {
 REFERENCES = {
     "ref: predict zero": ("predict zero", ":"),
     "ref: least squares on S": ("S only", "-."),
-    "ref: invariant ceiling": ("S only", "-."),
+    "ref: invariant ceiling": ("bound of the invariant features", "-."),
     "ref: least squares": ("least squares", "-."),
     "ref: each period's own mean": ("each period's own mean", ":"),
 }

@@ -85,7 +85,7 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
             axis.tick_params(labelbottom=True)
             axis.set_xlabel(label)
         entries = _entries(looks, levels, has_paper=len(printed) > 0)
-        finish(figure, entries, title)
+        finish(figure, entries, title, columns=min(2 * len(settings), 4))
     return figure
 
 
@@ -157,7 +157,7 @@ def _entries(
     """Entries of the legend."""
     entries = []
     for metric, (colour, marker) in looks.items():
-        label = f"{TITLES.get(metric, metric)}, one seed"
+        label = textwrap.fill(f"{TITLES.get(metric, metric)}, one seed", 32)
         entries.append(entry(label, colour, marker))
     entries.append(entry("mean over seeds", "0.3", "|"))
     if has_paper:

@@ -1,25 +1,45 @@
 """Test accuracy under other shares of test rows whose spurious feature agrees."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import primary, stand_ins, where
 from kerhrm_paper.reporting.figures import (
     DOTS,
+    GREY,
+    LINE,
     METHODS,
     WIDTH,
-    Ends,
     curve,
+    finish,
     intervals,
-    name_ends,
+    line_entry,
     style,
     subplots,
 )
 
-DRAWN = ("ERM", "JTT", "EIIL", "KerHRM")  #: methods
+#: curves of methods
+LOOKS: dict[str, dict[str, Any]] = {
+    "ERM": {"color": METHODS["ERM"], **DOTS},
+    "DRO": {"color": METHODS["DRO"], **DOTS},
+    "EIIL": {"color": METHODS["EIIL"], **DOTS},
+    "HRM": {"color": METHODS["HRM"], **DOTS},
+    "IRM": {"color": METHODS["IRM"], **DOTS},
+    "JTT": {"color": METHODS["JTT"], **DOTS},
+    "JTT (closed form)": {"color": METHODS["JTT"], "linestyle": "--", **DOTS},
+    "KerHRM": {"color": METHODS["KerHRM"], **DOTS},
+}
+#: references that are lines: name in the legend, and line
+LEVELS = {
+    "ref: invariant ceiling": ("bound of the invariant features", "-."),
+    "ref: majority": ("a constant", ":"),
+}
 #: parts of a setting, as ``r_test=0.10,environments=one``
 SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
 
@@ -33,35 +53,44 @@ def shift(cells: pd.DataFrame) -> Figure:
     """
     cells = _with_shares(cells[primary(cells)])
     panels = list(cells.groupby(["data_title", "variant"], sort=False))
-    n_columns = 4 if len(panels) > 3 else len(panels)
+    n_columns = 4 if len(panels) > 4 else min(len(panels), 2)
     n_rows = -(-len(panels) // n_columns)
     with style():
         figure, grid = subplots(
             n_rows,
             n_columns,
-            figsize=(WIDTH, 0.6 + 1.55 * n_rows),
+            figsize=(WIDTH, 1.1 + 1.55 * n_rows),
             sharex=True,
             sharey=True,
         )
         for unused in grid.flat[len(panels) :]:
             unused.remove()
-        rightmost = []
-        for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+        for axis, panel in zip(grid.flat, panels, strict=False):
             (title, variant), of_panel = panel
-            ends = _draw_curves(axis, of_panel)
+            _draw_levels(axis, of_panel)
+            _draw_curves(axis, of_panel)
             axis.set_title(f"{title}\n{_variant_title(variant)}", loc="left")
-            is_last = number == len(panels) - 1
-            if is_last or number % n_columns == n_columns - 1:
-                rightmost.append((axis, ends))
         for axis in grid[:, 0]:
             axis.set(ylabel="test accuracy", ylim=(0, 1.02), xlim=(0, 1))
             axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-        for axis, ends in rightmost:
-            name_ends(axis, ends)
-        label = "share of test rows whose spurious feature agrees with the label"
-        label += f"\nbands: {intervals(cells)}"
-        figure.supxlabel(label, fontsize="medium")
+            axis.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
+        heading = "share of test rows whose spurious feature agrees with the label"
+        heading += f"\nbands: {intervals(cells)}"
+        finish(figure, _entries(cells), heading=heading)
     return figure
+
+
+def _entries(cells: pd.DataFrame) -> list[Line2D]:
+    """Entries of the legend."""
+    known = set(cells["method"])
+    entries = []
+    for method, look in LOOKS.items():
+        if method in known:
+            entries.append(Line2D([], [], label=method, **look))
+    for method, (name, line) in LEVELS.items():
+        if method in known:
+            entries.append(line_entry(name, line))
+    return entries
 
 
 def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
@@ -77,17 +106,20 @@ def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(share=share, variant=parts["variant"], data_title=data_title)
 
 
-def _draw_curves(axis: Axes, cells: pd.DataFrame) -> Ends:
-    """A curve for each method; its right end, by method."""
-    ends: Ends = {}
-    for method in DRAWN:
+def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
+    """Lines for references, at their mean over the shares."""
+    for method, (_, line) in LEVELS.items():
+        rows = where(cells, method=method)
+        if len(rows):
+            axis.axhline(rows["mean"].mean(), color=GREY, **LINE, linestyle=line)
+
+
+def _draw_curves(axis: Axes, cells: pd.DataFrame) -> None:
+    """A curve for each method."""
+    for method, look in LOOKS.items():
         rows = where(cells, method=method).sort_values("share")
-        if rows.empty:
-            continue
-        colour = METHODS[method]
-        curve(axis, "share", rows, color=colour, **DOTS)
-        ends[method] = float(rows["mean"].iloc[-1]), colour
-    return ends
+        if len(rows):
+            curve(axis, "share", rows, **look)
 
 
 def _variant_title(variant: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from kerhrm.files import write_text
-from kerhrm_paper.evaluation.tables import RESULTS, primary, where
+from kerhrm_paper.evaluation.tables import RESULTS, WORST, primary, where
 from kerhrm_paper.reporting.page import framed, page
 
 Kind = Literal["markdown", "latex", "html"]
@@ -21,6 +21,7 @@ TITLES = {
     "train_acc": "training accuracy",
     "generalisation_gap": "generalisation gap (test less training accuracy)",
     "mean_error": "mean error",
+    "worst_error": "error in the worst test environment",
     "error_sd": "standard deviation of the error over the test environments",
     "mse": "mean squared error",
     "d_kl": "divergence of P(Y | C) between the inferred environments",
@@ -78,10 +79,9 @@ def results_of(cells: pd.DataFrame) -> list[str]:
 
 
 def main(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells that a summary shows: the result, in rows of the methods' own
+    """The cells that a summary shows: the results, in rows of the methods' own
     criteria."""
-    results = results_of(cells)[:1]
-    is_result = cells["metric"].isin(results)
+    is_result = cells["metric"].isin(results_of(cells))
     return cells[primary(cells) & is_result]
 
 
@@ -238,17 +238,23 @@ def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
 
 def answer(cells: pd.DataFrame) -> pd.DataFrame:
     """Mean result of every method over the settings of each of the paper's tables, and
-    its own.
+    the paper's.
 
-    Only settings for which the paper has values count where a method has any.
+    ``here`` and ``paper`` are of the metric that the paper prints, ``worst`` is of the
+    worst test environment.  Only settings for which the paper has values count where a
+    method has any.
     """
+    cells = cells[primary(cells)]
+    is_printed = cells["paper"].notna()
+    printed = cells.loc[is_printed, "table"]
+    is_of_paper = cells["table"].isin(printed)
     is_result = cells["metric"].isin(RESULTS)
-    rows = cells[primary(cells) & is_result]
-    is_printed = rows["paper"].notna()
-    printed = rows.loc[is_printed, "table"]
-    is_of_paper = rows["table"].isin(printed)
-    rows = rows[is_of_paper].rename(columns={"mean": "here"})
-    means = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
+    rows = cells[is_of_paper & is_result]
+    is_worst = rows["metric"].isin(WORST)
+    means = rows["mean"]
+    rows = rows.assign(here=means.mask(is_worst), worst=means.where(is_worst))
+    columns = ["here", "paper", "worst"]
+    means = rows.pivot_table(columns, "method", "table", sort=False)
     means = means.swaplevel(axis=1)
     means = means.sort_index(axis=1)
     means = means.rename_axis(None)
@@ -269,7 +275,7 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     next to a test accuracy shows a method that is worse than its features allow on
     both.
     """
-    metrics = [*results_of(cells)[:1], "train_acc"]
+    metrics = [*results_of(cells), "train_acc"]
     rows = cells[cells["metric"].isin(metrics)]
     n_criteria = rows.groupby("method")["selection"].transform("nunique")
     rows = rows[n_criteria > 1]

@@ -18,7 +18,7 @@ from kerhrm_paper.evaluation.tables import PRINTED_AS
 
 CONFIG = CHECKOUT / "config"
 PRESETS = sorted(path.stem for path in (CONFIG / "presets").glob("*.yaml"))
-HEADLINE = ("table1", "table2", "table3", "table4", "figure2", "figure3")
+HEADLINE = ("table1", "table2", "table3", "table4", "figure2", "figure3", "overshoot")
 
 
 @pytest.fixture(scope="module", params=PRESETS)

@@ -119,7 +119,16 @@ def test_a_table_of_iterations_shows_learners_that_have_some(load: Load) -> None
 def test_the_references_are_those_that_scoring_makes() -> None:
     """And the closed forms: those of the regression that tables show among them."""
     y = np.ones((1, 4))
-    labels = metrics.Labels(y, y, np.arange(4), "", list("abcd"), np.ones(1), y)
+    labels = metrics.Labels(
+        train=y,
+        test=y,
+        test_environment=np.arange(4),
+        source="",
+        names=list("abcd"),
+        n_headline=4,
+        unit=np.ones(1),
+        x=y,
+    )
     made = {title for kind in CONSTANTS for title in metrics.references(labels, kind)}
     for data in DATA_SETS.values():
         if data.closed_forms:

@@ -12,6 +12,7 @@ import pytest
 from housetools import small
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.config import load_config
 from kerhrm_paper.data import houses
 from kerhrm_paper.data.colored_mnist import Digits
 from kerhrm_paper.data.draws import Draws, Split
@@ -130,6 +131,51 @@ def test_a_change_of_one_part_shifts_no_other(
         for more in ({}, changed)
     )
     assert {part for part in before if not equal(before[part], after[part])} == shifted
+
+
+@pytest.mark.parametrize("name", ["classification", "colored_mnist"])
+def test_further_test_environments_come_behind_those_of_the_paper(
+    name: str, raw: dict[str, Path]
+) -> None:
+    """Of each shipped configuration: the first rows are those of the default, alone."""
+    config = load_config({"preset": "fresh"})
+    further = config.data(name).options.model_dump()
+    further |= OPTIONS[name]
+    after = generate(name, further, SEEDS, raw.get(name))
+    before = generate(name, OPTIONS[name], SEEDS, raw.get(name))
+    for part in ("train", "validation"):
+        assert equal(getattr(before, part), getattr(after, part))
+    n = before.test.y.shape[1]
+    first = Split(
+        after.test.x[:, :n], after.test.y[:, :n], after.test.environment[:, :n]
+    )
+    assert equal(before.test, first)
+    assert after.test.y.shape[1] == 3 * n
+    assert len(before.test_environments) == before.n_headline == after.n_headline
+    assert after.test_environments[0] == before.test_environments[0]
+
+
+def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> None:
+    """Numbers that the published code drew for the first seed of the tables."""
+    data = generate("classification", {"r2": 0.7, "r_test": [0.1, 0.5]}, [3000])
+    expected = [
+        [-6.40109, 1.4198521, -2.4972832],
+        [1.949009, -3.5855472, 0.83802634],
+        [4.2224207, -2.3876116, 0.96732324],
+    ]
+    np.testing.assert_allclose(
+        data.test.x[0, [0, 500, 999], :3], expected, rtol=1e-4, atol=1e-5
+    )
+    assert data.test.y[0, :8].tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
+    assert data.test.y[0, :1000].sum() == 8
+    sizes = {"n_per_environment": 150, "n_validation_per_environment": 60}
+    options = {**sizes, "n_test": 100, "test_flip": [0.9, 0.5]}
+    data = generate("colored_mnist", options, [3000], raw["colored_mnist"])
+    by_channel = data.test.x[0, :100].reshape(100, 2, -1).sum((0, 2), dtype=float)
+    np.testing.assert_allclose(by_channel, [1688.408, 2761.2546], rtol=1e-4)
+    signs = [1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, -1]
+    assert data.test.y[0, :12].tolist() == signs
+    assert data.test.y[0, :100].sum() == -16
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -126,6 +126,9 @@ WRONG: dict[str, tuple[Change, str]] = {
     "text": (lambda d: replace(d, test_environments="ab"), "must be a list of names"),
     "blank": (lambda d: replace(d, test_environments=["a", " "]), "a list of names"),
     "no list": (lambda d: replace(d, test_environments=None), "a list of names"),
+    "no headline": (lambda d: replace(d, n_headline=0), "a number from 1 to 2, the"),
+    "headline of three": (lambda d: replace(d, n_headline=3), "; got 3"),
+    "headline by name": (lambda d: replace(d, n_headline="a"), "n_headline must be"),
     "fewer points": (
         part(
             "train",

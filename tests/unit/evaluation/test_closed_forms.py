@@ -49,6 +49,38 @@ def test_classification_at_the_papers_constants() -> None:
         )
 
 
+@pytest.mark.parametrize("generator", ["classification", "colored_mnist", "temporal"])
+def test_the_invariant_features_are_worth_the_same_in_every_environment(
+    generator: str,
+) -> None:
+    options = {
+        "classification": {"r_test": [0.1, 0.5, 0.9]},
+        "colored_mnist": {"test_flip": [0.9, 0.5, 0.15], "label_noise": 0.3},
+        "temporal": {},
+    }
+    found = closed_forms(generator, options[generator])[CEILING]
+    accuracies = {value for (_, metric), value in found.items() if "acc" in metric}
+    assert len(accuracies) == 1
+    assert found["", "worst_acc"] > 0.5
+    if generator == "colored_mnist":
+        assert found["e_test=0.15", "test_acc"] == pytest.approx(0.7)
+
+
+def test_the_worst_of_the_bayes_rule_is_that_of_its_worst_bias_rate() -> None:
+    """And ``test_acc`` is that of the first one."""
+    rates = [0.5, 0.1, 0.9]
+    found = closed_forms("classification", {"r2": 0.7, "r_test": rates})[BAYES]
+    alone = []
+    for rate in rates:
+        options = {"r2": 0.7, "r_test": [rate]}
+        alone.append(overall("classification", options)[BAYES]["test_acc"])
+    assert alone[1] == min(alone)
+    assert found["", "worst_acc"] == alone[1]
+    assert found["", "test_acc"] == alone[0]
+    each = [value for (where, _), value in found.items() if where]
+    assert each == alone
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -148,6 +180,7 @@ def test_spread_is_over_test_environments() -> None:
     for name, row in rows.items():
         errors = [s[name]["mean_error"] for s in single]
         assert row["mean_error"] == pytest.approx(np.mean(errors))
+        assert row["worst_error"] == max(errors)
         assert row["error_sd"] == pytest.approx(np.std(errors, ddof=1))
         assert all(math.isnan(s[name]["error_sd"]) for s in single)
 

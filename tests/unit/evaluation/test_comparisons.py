@@ -105,6 +105,17 @@ def test_of_errors_the_lower_one_is_better() -> None:
     assert set(error.loc[accuracy["outcome"] == "better", "outcome"]) == {"worse"}
 
 
+def test_each_metric_is_a_family_of_its_own() -> None:
+    """A second metric leaves every number and outcome of the first as it was."""
+    first = scores()
+    second = scores("worst_acc")
+    second["value"] = second["value"] ** 2
+    found = compare(pd.concat([first, second], ignore_index=True))
+    for metric, alone in (("test_acc", first), ("worst_acc", second)):
+        rows = found[found["metric"] == metric].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, compare(alone))
+
+
 def test_seeds_meet_their_own_number() -> None:
     frame = scores()
     shuffled = frame.sample(frac=1, random_state=0).sort_values(

@@ -3,10 +3,14 @@ environments."""
 
 import math
 import statistics
+import warnings
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kerhrm_paper.evaluation.metrics import (
     Labels,
@@ -23,6 +27,7 @@ SIZES = {"train": 12, "validation": 7, "test": 9}
 S, C, N = 3, 4, 30
 ENVIRONMENT = np.array([0, 0, 1, 2, 1, 2, 2, 1, 1])  # of the test points
 NAMES = ["1916-1918", "1919-1920", "1921-1927"]
+N_HEADLINE = 2  # of them
 UNIT = np.array([1.0, 0.5, 3.0])  # of y, one per replicate
 
 
@@ -42,6 +47,7 @@ def labels(task: str = "classification") -> Labels:
         test_environment=ENVIRONMENT,
         source="synthetic",
         names=NAMES,
+        n_headline=N_HEADLINE,
         unit=UNIT,
         x=np.zeros((S, SIZES["train"], 2)),
     )
@@ -96,7 +102,8 @@ def test_kinds_of_scores_by_loops() -> None:
     shifted = metrics(outputs, y, "shift")
     for b in range(S):
         train = share(outputs["train"][b], y.train[b])
-        test = share(outputs["test"][b], y.test[b])
+        headline = [e < N_HEADLINE for e in ENVIRONMENT]
+        test = share(outputs["test"][b][headline], y.test[b][headline])
         by_environment = share_by_environment(outputs["test"][b], y.test[b])
         expected = {
             "train_acc": train,
@@ -116,11 +123,57 @@ def test_kinds_of_scores_by_loops() -> None:
     assert list(by_period) == [(f"period={name}", "mse") for name in NAMES]
     for b in range(S):
         each = errors(outputs["test"][b], y.test[b], UNIT[b])
-        mean = statistics.fmean(each)
-        deviation = statistics.stdev(each)
+        mean = statistics.fmean(each[:N_HEADLINE])
+        deviation = statistics.stdev(each[:N_HEADLINE])
         assert [seeds[b] for seeds in by_period.values()] == pytest.approx(each)
         assert pooled["", "mean_error"][b] == pytest.approx(mean)
         assert pooled["", "error_sd"][b] == pytest.approx(deviation)
+        assert pooled["", "worst_error"][b] == pytest.approx(max(each))
+
+
+@given(st.permutations(range(SIZES["test"])), st.sampled_from(["accuracy", "shift"]))
+def test_the_order_of_the_test_rows_does_not_matter(
+    order: list[int], kind: str
+) -> None:
+    y, outputs = labels(), draw(0)
+    moved = replace(
+        y, test=y.test[:, order], test_environment=y.test_environment[order]
+    )
+    of_moved = metrics(outputs | {"test": outputs["test"][:, order]}, moved, kind)
+    for key, values in metrics(outputs, y, kind).items():
+        np.testing.assert_allclose(of_moved[key], values)
+
+
+def test_further_environments_change_the_worst_alone() -> None:
+    """All but the first one, of which the headline is."""
+    y, outputs = replace(labels(), n_headline=1), draw(0)
+    alone = replace(
+        y,
+        test=y.test[:, ENVIRONMENT == 0],
+        test_environment=np.zeros(2, dtype=int),
+        names=NAMES[:1],
+    )
+    of_first = {**outputs, "test": outputs["test"][:, ENVIRONMENT == 0]}
+    before = metrics(of_first, alone, "accuracy")
+    after = metrics(outputs, y, "accuracy")
+    assert set(after) - set(before) == {("", "worst_acc")}
+    for key, values in before.items():
+        np.testing.assert_array_equal(after[key], values)
+    assert (after["", "worst_acc"] <= after["", "test_acc"]).all()
+
+
+def test_of_a_single_environment_there_is_no_worst() -> None:
+    y = replace(
+        labels("regression"),
+        test_environment=np.zeros(SIZES["test"], dtype=int),
+        names=NAMES[:1],
+        n_headline=1,
+    )
+    for kind in ("accuracy", "mean_error"):
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found = metrics(draw(0), y, kind)
+        assert not {"worst_acc", "worst_error"} & {metric for _, metric in found}
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

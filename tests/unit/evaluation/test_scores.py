@@ -42,7 +42,12 @@ def channels() -> np.ndarray:
 def write_data(folder: Path, task: str) -> None:
     y, facts = (
         labels(task),
-        {"source": "synthetic", "task": task, "test_environments": ["a", "b"]},
+        {
+            "source": "synthetic",
+            "task": task,
+            "test_environments": ["a", "b"],
+            "n_headline": 2,
+        },
     )
     images = (
         0.8 * (channels()[..., None, None] == np.arange(2)[:, None]) * np.ones(SIDE**2)
@@ -141,11 +146,12 @@ def test_every_output_under_every_criterion(run: Path) -> None:
         ("KerHRM", "oracle"),
         ("Linear", "oracle"),
         ("ref: majority", "none"),
+        ("ref: invariant ceiling", "none"),
     ]
     cells = scores.set_index(["learner", "method", "selection", "metric", "seed"])[
         "value"
     ]
-    assert len(cells) == 8 * 4 * S
+    assert len(cells) == 9 * 4 * S
     assert not cells.index.has_duplicates
     y = labels("classification")["test"]
     own, other = (outputs(seed, "network", "linear") for seed in (1, 2))
@@ -170,6 +176,7 @@ def test_tables_choose_outputs_and_labels(run: Path) -> None:
         (DATA, "S", "erm", "ERM"),
         (DATA, "S,K=2", "kerhrm", "Linear"),
         (DATA, "S", "", "ref: majority"),
+        (DATA, "S", "", "ref: invariant ceiling"),
     ]
 
 

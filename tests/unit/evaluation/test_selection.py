@@ -23,6 +23,8 @@ OPENED = {
     INFERRED: {"validation"},
     ORACLE: {"test_labels"},
 }
+#: of the test points; those of environment 0 are the headline's
+TEST_ENVIRONMENT = np.array([0, 1, 0, 0, 2, 1, 0, 0, 2])
 UNIT = np.array([1.0, 0.5, 3.0])  #: of each seed's test labels, in that of the tables
 TASKS = ("classification", "regression")
 
@@ -68,10 +70,15 @@ def write(folder: Path, task: str, names: set[str]) -> Path:
         "train": {"y": y["train"]},
         "validation": {"y": y["validation"]},
         "environments": {"validation": draw_environments()},
-        "test_labels": {"y": y["test"], "unit": UNIT},
+        "test_labels": {
+            "y": y["test"],
+            "environment": np.stack([TEST_ENVIRONMENT] * S),
+            "unit": UNIT,
+        },
     }
     for name in names:
-        save_arrays(folder / "data" / f"{name}.npz", contents[name], task=task)
+        path = folder / "data" / f"{name}.npz"
+        save_arrays(path, contents[name], task=task, n_headline=1)
     return folder
 
 
@@ -88,8 +95,14 @@ def expected(name: str, task: str, b: int, c: int, output: str) -> float:
             scores.append(
                 right if task == "classification" else -(float(f - label) ** 2)
             )
-    if name == ORACLE and task == "regression":
-        scores = [s * UNIT[b] ** 2 for s in scores]
+    if name == ORACLE:
+        scores = [
+            score
+            for score, number in zip(scores, TEST_ENVIRONMENT, strict=True)
+            if number == 0
+        ]
+        if task == "regression":
+            scores = [s * UNIT[b] ** 2 for s in scores]
     if name == INFERRED:  # of any candidate, behind the training points
         assert drawn.memberships is not None
         inferred = drawn.memberships[b, :, -len(scores) :]
@@ -232,6 +245,16 @@ def save_predictions(path: Path, outputs: dict[str, dict[str, np.ndarray]]) -> N
     save_stacked(path, units)
 
 
+def save_test_labels(folder: Path, label: float) -> None:
+    arrays = {
+        "y": np.full((2, M), label),
+        "environment": np.zeros((2, M), dtype=int),
+        "unit": np.ones(2),
+    }
+    path = folder / "data/test_labels.npz"
+    save_arrays(path, arrays, task="classification", n_headline=1)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run of the preset tuning on two data."""
@@ -249,8 +272,7 @@ def run(tmp_path: Path) -> Path:
             folder / "data/train.npz", {"y": np.ones((2, M))}, task="classification"
         )
         save_arrays(folder / "data/environments.npz", {"validation": environment})
-        test = {"y": np.ones((2, M)), "unit": np.ones(2)}
-        save_arrays(folder / "data/test_labels.npz", test, task="classification")
+        save_test_labels(folder, 1.0)
         for learner, tried in CANDIDATES.items():
             for c in range(len(tried)):
                 hits = right(HITS[learner, data][:, c])
@@ -315,8 +337,7 @@ def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(
     """The oracle's flips, so that the permutation is one that matters."""
     before = best(search(cells(), run))
     for data in DATA:
-        test = {"y": -np.ones((2, M)), "unit": np.ones(2)}
-        save_arrays(run / data / "data/test_labels.npz", test, task="classification")
+        save_test_labels(run / data, -1.0)
     after = best(search(cells(), run))
     for learner in CANDIDATES:
         oracles = before[learner].pop(ORACLE), after[learner].pop(ORACLE)

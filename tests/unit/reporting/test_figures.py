@@ -94,6 +94,25 @@ def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
         assert line == pytest.approx(expected)
 
 
+def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
+    rows = [
+        ("r_test=0.10", "ERM", 0.4),
+        ("r_test=0.90", "ERM", 0.9),
+        ("r_test=0.10", "ref: majority", 0.48),
+        ("r_test=0.90", "ref: majority", 0.50),
+        ("r_test=0.10", "ref: invariant ceiling", 0.77),
+        ("r_test=0.90", "ref: invariant ceiling", 0.77),
+    ]
+    cells = pd.DataFrame(rows, columns=["setting", "method", "mean"])
+    cells = cells.assign(metric="test_acc", selection="own", n_seeds=2)
+    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
+    (figure,) = draw.own_figures(cells, cells)
+    (axis,) = figure.axes
+    heights = [[*line.get_ydata()] for line in axis.get_lines()]
+    assert heights == [[0.77, 0.77], pytest.approx([0.49, 0.49]), [0.4, 0.9]]
+    assert {"a constant", "bound of the invariant features"} <= words(figure)
+
+
 def test_stand_ins_are_not_called_the_papers_data() -> None:
     """In no figure of house prices, of shares, of endpoints and of criteria."""
     cells, scores = read("figure3")

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from kerhrm_paper.evaluation.tables import primary
 from kerhrm_paper.reporting import tables
 from kerhrm_paper.reporting.run import Run
 
@@ -30,3 +32,16 @@ def test_the_answer_is_the_mean_over_settings() -> None:
     ]
     assert found.loc["KerHRM", ("table3", "here")] == f"{own['mean'].mean():.3f}"
     assert found.loc["KerHRM", ("table3", "paper")] == f"{own['paper'].mean():.3f}"
+
+
+def test_the_answer_has_the_worst_test_environment() -> None:
+    cells = REFERENCE.cells("table1")
+    is_result = (cells["metric"] == "test_acc") & primary(cells)
+    worst = cells[is_result].assign(metric="worst_acc", paper=float("nan"))
+    worst["mean"] = worst["mean"] / 2
+    found = tables.answer(pd.concat([cells, worst]))
+    assert set(found.columns.get_level_values(1)) == {"here", "paper", "worst"}
+    here, halved = (found["table1", name].astype(float) for name in ("here", "worst"))
+    assert halved.to_numpy() == pytest.approx(here.to_numpy() / 2, abs=0.001)
+    before = tables.answer(cells)
+    pd.testing.assert_frame_equal(found[before.columns], before)
