@@ -17,12 +17,14 @@ from sklearn.exceptions import NotFittedError
 
 import kerhrm
 from kerhrm import (
+    AFR,
     EIIL,
     ERM,
     HRM,
     IRM,
     JTT,
     ChiSquareDRO,
+    DataBalancing,
     GroupDRO,
     KerHRMClassifier,
     KerhrmError,
@@ -57,6 +59,8 @@ ESTIMATORS: dict[str, Any] = {
     "irm": IRM(**FAST),
     "group dro": GroupDRO(**FAST),
     "jtt": JTT(**FAST, identification_steps=2),
+    "balancing": DataBalancing(**FAST, identification_steps=2),
+    "afr": AFR(**FAST),
     "eiil": EIIL(**FAST, reference_steps=2, inference_steps=2),
     "hrm": HRM(n_iterations=1, cluster_steps=2, cluster_rounds=1, gate_steps=2),
     "ridge": TangentRidge(network=(4,)),
@@ -116,6 +120,10 @@ PARAMETERS: dict[str, list[Any]] = {
     "margin": [-1, 2, "a"],
     "task": ["ranking", None, 3],
     "n_landmarks": [0, -1, "a"],
+    "share": [0, 1, -0.1, "a", np.nan],
+    "gamma": [-1, "a", np.inf],
+    "balance": ["upsample", 3],
+    "groups": ["rows", None],
 }
 
 

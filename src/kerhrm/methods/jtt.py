@@ -19,6 +19,7 @@ group.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,24 +36,54 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
 
     The validation points' environments are the identification network's errors on them.
     """
-
-    def fit(weights: Tensor, steps: int) -> Callable[[Tensor], Tensor]:
-        weights = weights / weights.mean()
-
-        def objective(f: Tensor, network: Network, step: int) -> Tensor:
-            losses = point_loss(f, inputs.y, options.loss)
-            return (weights * losses).mean()
-
-        return inputs.train(objective, options, steps=steps)
-
-    equal = torch.ones_like(inputs.y)
-    identification = fit(equal, options.identification_steps)
-    wrong = errors(identification, inputs.x, inputs.y)
-    held_out = errors(identification, inputs.x_validation, inputs.y_validation)
+    wrong, held_out = identify(inputs, options)
     upweighted = torch.where(wrong > 0, options.upweight, 1.0)
-    model = fit(upweighted.to(inputs.y), options.steps)
+    model = train_weighted(inputs, upweighted.to(inputs.y), options, options.steps)
     both = torch.cat([wrong, held_out])
     return Fitted({"model": model}, environments=one_hot_environments(both, 2))
+
+
+def identify(inputs: Inputs, options: Any) -> tuple[Tensor, Tensor]:
+    """Errors of the identification network on training and validation points.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of a classification.
+    options : Options
+        With ``identification_steps``, ``loss`` and ``learning_rate``.
+
+    Returns
+    -------
+    Tensor, (n,), int64
+        1 of a training point that it classifies wrongly, else 0.
+    Tensor, (m,), int64
+        Likewise of the validation points.
+    """
+    equal = torch.ones_like(inputs.y)
+    steps = options.identification_steps
+    identification = train_weighted(inputs, equal, options, steps)
+    return (
+        errors(identification, inputs.x, inputs.y),
+        errors(identification, inputs.x_validation, inputs.y_validation),
+    )
+
+
+def train_weighted(
+    inputs: Inputs, weights: Tensor, options: Any, steps: int
+) -> Network:
+    """Train from w_0 on the weighted mean of the points' losses.
+
+    Weights (n,) count relative to their mean; ``options`` have ``loss`` and
+    ``learning_rate``.
+    """
+    weights = weights / weights.mean()
+
+    def objective(f: Tensor, network: Network, step: int) -> Tensor:
+        losses = point_loss(f, inputs.y, options.loss)
+        return (weights * losses).mean()
+
+    return inputs.train(objective, options, steps=steps)
 
 
 def train_closed_form(inputs: Inputs, options: ClosedFormOptions) -> Fitted:

@@ -37,6 +37,7 @@ from kerhrm.methods.options import (
     TrueEnvironmentsOptions,
     ZINOptions,
 )
+from kerhrm.methods.peer_options import AFROptions, BalancingOptions
 from kerhrm.options import Task, check_declared
 from kerhrm.plugins import Lazy, Registry, check_by_name
 
@@ -69,6 +70,22 @@ _BUILT_IN = (
         ClosedFormOptions,
         Lazy("kerhrm.methods.jtt:train_closed_form"),
         NONE,
+        tasks=("classification",),
+    ),
+    Method(
+        "balancing",
+        BalancingOptions,
+        Lazy("kerhrm.methods.balancing:train_balancing"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "afr",
+        AFROptions,
+        Lazy("kerhrm.methods.afr:train_afr"),
+        WORST_INFERRED,
+        infers=True,
         tasks=("classification",),
     ),
     Method(

@@ -82,7 +82,7 @@ def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None
     assert set(paper.tables) <= set(smoke.tables)
     shown = [
         cell
-        for name in (*in_all, "auxiliary", "mechanism")
+        for name in (*in_all, "auxiliary", "mechanism", "peers")
         for cell in smoke.tables[name].cells
     ]
     learners = [smoke.learner(*cell) for cell in shown]

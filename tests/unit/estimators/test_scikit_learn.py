@@ -11,12 +11,14 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kerhrm import (
+    AFR,
     EIIL,
     ERM,
     HRM,
     IRM,
     JTT,
     ChiSquareDRO,
+    DataBalancing,
     EstimatorOptions,
     GroupDRO,
     KerHRMClassifier,
@@ -56,6 +58,8 @@ ESTIMATORS = [
     IRM(**QUICK, anneal=40),
     GroupDRO(task="regression", **QUICK),
     JTT(**QUICK),
+    DataBalancing(**QUICK),
+    AFR(**QUICK),
     EIIL(task="regression", **QUICK, anneal=40, inference_steps=20),
     HRM(n_iterations=1, cluster_steps=50, gate_steps=60, gate_rate=0.02),
 ]

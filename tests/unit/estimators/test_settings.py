@@ -12,12 +12,14 @@ import torch
 from joblib import cpu_count
 
 from kerhrm import (
+    AFR,
     EIIL,
     ERM,
     HRM,
     IRM,
     JTT,
     ChiSquareDRO,
+    DataBalancing,
     GroupDRO,
     KerHRMClassifier,
     KerhrmError,
@@ -62,6 +64,8 @@ FITS: dict[str, tuple[Any, dict[str, Any]]] = {
     "GroupDRO": (GroupDRO(**FAST), {"environments": TIME > 0.5}),
     "EIIL": (EIIL(**FAST, reference_steps=2, inference_steps=3), {}),
     "JTT": (JTT(**FAST, identification_steps=2), {}),
+    "balancing": (DataBalancing(**FAST, balance="subsample"), {}),
+    "AFR": (AFR(**FAST), {}),
     "HRM": (
         HRM(
             n_iterations=1,
