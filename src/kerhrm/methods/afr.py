@@ -27,6 +27,7 @@ The environments are ERM's errors, as in :mod:`~kerhrm.methods.jtt`.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -49,7 +50,7 @@ def train_afr(inputs: Inputs, options: AFROptions) -> Fitted:
     """Train by ERM, and retrain the last layer on other points."""
     LastLayer.of(inputs.network)  # refuses other networks before any training
     held_out = hold_out(inputs, options.share, "afr")
-    base = train_erm_on(inputs, ~held_out, options)
+    base = train_erm_on(inputs, ~held_out, options, options.loss)
     last = LastLayer.of(base)
     x, y = inputs.x[held_out], inputs.y[held_out].double()
     z = last.features(x)
@@ -84,12 +85,17 @@ def hold_out(inputs: Inputs, share: float, name: str) -> Tensor:
     return held_out.to(inputs.y.device)
 
 
-def train_erm_on(inputs: Inputs, points: Tensor, options: AFROptions) -> Network:
-    """Train from w_0 by ERM on some of the training points (n,), bool."""
+def train_erm_on(
+    inputs: Inputs, points: Tensor, options: Any, loss: PointLoss
+) -> Network:
+    """Train from w_0 by ERM on some of the training points (n,), bool.
+
+    ``options`` have ``steps`` and ``learning_rate``.
+    """
     part = replace(inputs, x=inputs.x[points], y=inputs.y[points])
 
     def risk(f: Tensor, network: Network, step: int) -> Tensor:
-        return point_loss(f, part.y, options.loss).mean()
+        return point_loss(f, part.y, loss).mean()
 
     return part.train(risk, options)
 

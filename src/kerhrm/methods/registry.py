@@ -37,7 +37,13 @@ from kerhrm.methods.options import (
     TrueEnvironmentsOptions,
     ZINOptions,
 )
-from kerhrm.methods.peer_options import AFROptions, BalancingOptions
+from kerhrm.methods.peer_options import (
+    AFROptions,
+    BalancingOptions,
+    EDNILOptions,
+    EVaLSOptions,
+    XRMOptions,
+)
 from kerhrm.options import Task, check_declared
 from kerhrm.plugins import Lazy, Registry, check_by_name
 
@@ -84,6 +90,30 @@ _BUILT_IN = (
         "afr",
         AFROptions,
         Lazy("kerhrm.methods.afr:train_afr"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "xrm",
+        XRMOptions,
+        Lazy("kerhrm.methods.xrm:train_xrm"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "evals",
+        EVaLSOptions,
+        Lazy("kerhrm.methods.evals:train_evals"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "ednil",
+        EDNILOptions,
+        Lazy("kerhrm.methods.ednil:train_ednil"),
         WORST_INFERRED,
         infers=True,
         tasks=("classification",),

@@ -36,7 +36,7 @@ def retrained(inputs: Inputs, options: AFROptions) -> Tensor:
 def parts(inputs: Inputs, options: AFROptions) -> tuple[LastLayer, Tensor, Tensor]:
     """ERM's last layer, and features and labels of the points held out."""
     held_out = hold_out(inputs, options.share, "afr")
-    last = LastLayer.of(train_erm_on(inputs, ~held_out, options))
+    last = LastLayer.of(train_erm_on(inputs, ~held_out, options, options.loss))
     return last, last.features(inputs.x[held_out]), inputs.y[held_out].double()
 
 
