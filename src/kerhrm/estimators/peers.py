@@ -34,6 +34,9 @@ class DataBalancing(Baseline):
     steps, learning_rate, weight_decay : int, float, float
         Of Adam, on all points; the rate is that of both networks, the decay a part of
         the second one's objective.
+    evaluate_every : int, optional
+        Steps between looks at the held-out rows: the weights with the best accuracy in
+        the worst group, right or wrong, are kept. By default those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -55,6 +58,7 @@ class DataBalancing(Baseline):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
+    evaluate_every: int | None = None
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -83,6 +87,9 @@ class AFR(Baseline):
         Of a point.
     steps, learning_rate : int, float
         Of Adam, for ERM.
+    evaluate_every : int, optional
+        Steps between looks at the held-out rows, of which ERM's best weights are kept.
+        By default those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to retrain.
     validation_fraction, random_state, device, n_jobs : optional
@@ -105,6 +112,7 @@ class AFR(Baseline):
     loss: PointLoss = "logistic"
     steps: int = 200
     learning_rate: float = 1e-3
+    evaluate_every: int | None = None
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -132,6 +140,9 @@ class XRM(Baseline):
         Step size of the groups' weights; 0 weighs them equally.
     steps, learning_rate, weight_decay : int, float, float
         Of Adam in GroupDRO, on all points; the decay is part of the objective.
+    evaluate_every : int, optional
+        Steps of GroupDRO between looks at the held-out rows: the weights with the best
+        accuracy in the worse environment are kept. By default those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -153,6 +164,7 @@ class XRM(Baseline):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
+    evaluate_every: int | None = None
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -187,6 +199,9 @@ class EVaLS(Baseline):
         Of Adam, for ERM.
     inference_steps, inference_rate : int, float
         Of Adam on the soft assignment.
+    evaluate_every : int, optional
+        Steps between looks at the held-out rows, of which ERM's best weights are kept.
+        By default those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to retrain.
     validation_fraction, random_state, device, n_jobs : optional
@@ -211,6 +226,7 @@ class EVaLS(Baseline):
     learning_rate: float = 1e-3
     inference_steps: int = 1000
     inference_rate: float = 1e-2
+    evaluate_every: int | None = None
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -249,6 +265,10 @@ class EDNIL(Baseline):
         Of the squared scale-gradients, after the first round.
     steps, learning_rate, weight_decay : int, float, float
         Of Adam on IRMv1, in each round; rate and decay are those of both networks.
+    evaluate_every : int, optional
+        Steps of IRMv1 between looks at the held-out rows, in the last round: the
+        weights with the best accuracy in the worst environment are kept. By default
+        those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to give several heads.
     validation_fraction, random_state, device, n_jobs : optional
@@ -279,6 +299,7 @@ class EDNIL(Baseline):
     steps: int = 100
     learning_rate: float = 5e-4
     weight_decay: float = 1e-3
+    evaluate_every: int | None = None
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None

@@ -90,14 +90,14 @@ def train_erm_on(
 ) -> Network:
     """Train from w_0 by ERM on some of the training points (n,), bool.
 
-    ``options`` have ``steps`` and ``learning_rate``.
+    ``options`` have ``steps``, ``learning_rate`` and ``evaluate_every``.
     """
     part = replace(inputs, x=inputs.x[points], y=inputs.y[points])
 
     def risk(f: Tensor, network: Network, step: int) -> Tensor:
         return point_loss(f, part.y, loss).mean()
 
-    return part.train(risk, options)
+    return part.train_model(risk, options)
 
 
 def afr_weights(f: Tensor, y: Tensor, gamma: float, loss: PointLoss) -> Tensor:

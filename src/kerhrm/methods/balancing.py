@@ -45,7 +45,8 @@ def train_balancing(inputs: Inputs, options: BalancingOptions) -> Fitted:
         return risk + decay(network, options.weight_decay)
 
     points = replace(inputs, x=inputs.x[sample.points], y=y)
-    model = points.train(objective, options)
+    members = one_hot_environments(held_out, 2).mT
+    model = points.train_model(objective, options, members)
     both = torch.cat([wrong, held_out])
     return Fitted({"model": model}, environments=one_hot_environments(both, 2))
 

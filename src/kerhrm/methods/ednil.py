@@ -26,7 +26,7 @@ Defaults are those of the authors (github.com/joe0123/EDNIL, config/cmnist.json)
 train on all points by Adam, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
@@ -35,13 +35,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, softplus
 
+from kerhrm.algorithm.invariance import point_scores, worst_environment_score
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import decay, point_loss, scale_gradient
 from kerhrm.methods.peer_options import EDNILOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.last_layer import LastLayer
 from kerhrm.networks.mlp import MLP, activations
-from kerhrm.networks.training import Adam
+from kerhrm.networks.training import Adam, BestWeights, Callback
 from kerhrm.randomness import stream
 
 LEAST_MASS = 1e-10  #: of an environment that is divided by
@@ -71,22 +72,33 @@ class Descent(Generic[N]):
         copy = network.trainable(device)
         return cls(copy, Adam(list(copy.weights.values()), rate))
 
-    def run(self, objective: Callable[[], Tensor], steps: int) -> None:
-        """Take steps that lower the objective of the network as it then is."""
-        for _ in range(steps):
+    def run(
+        self,
+        objective: Callable[[], Tensor],
+        steps: int,
+        callbacks: Sequence[Callback[N]] = (),
+    ) -> None:
+        """Take steps that lower the objective of the network as it then is.
+
+        Callbacks are those of :func:`kerhrm.networks.training.train`; none ends it.
+        """
+        for step in range(1, steps + 1):
+            loss = objective()
             self.optimiser.zero_grad()
-            objective().backward()
+            loss.backward()
             self.optimiser.step()
+            for callback in callbacks:
+                callback(step, self.network, loss.detach())
 
 
 @torch.inference_mode(False)  # gradients, also where the caller has none
 def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     """Infer environments and learn on them, in turn."""
     heads = with_heads(inputs.network, options.n_environments, inputs.seed)
-    device, rate = inputs.x.device, options.learning_rate
     inference = pretrained(heads, inputs, options)
-    invariant = Descent.of(inputs.network, device, rate)
+    invariant = Descent.of(inputs.network, inputs.x.device, options.learning_rate)
     outputs = inputs.network.at(inputs.x)
+    looks: list[BestWeights[Network]] = []
     for number in range(options.rounds):
         with torch.no_grad():
             losses = point_loss(outputs(invariant.network), inputs.y, "logistic")
@@ -100,7 +112,7 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
             invariance_weight=share * options.invariance_weight,
         )
         inference.run(infer, options.inference_steps)
-        chosen = memberships(inference.network, inputs.x, inputs.y, options)
+        train, validation = both_memberships(inference.network, inputs, options)
         penalty_weight = options.penalty_weight
         if number == 0:
             penalty_weight = min(penalty_weight, 1.0)
@@ -109,17 +121,46 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
             invariant.network,
             outputs,
             inputs.y,
-            environment_weights(chosen),
+            environment_weights(train),
             options,
             penalty_weight=penalty_weight,
         )
-        invariant.run(learn, options.steps)
-    parts = (inputs.x, inputs.y), (inputs.x_validation, inputs.y_validation)
-    found = [memberships(inference.network, x, y, options).argmax(1) for x, y in parts]
-    return Fitted(
-        {"model": invariant.network.detached()},
-        environments=one_hot_environments(torch.cat(found), options.n_environments),
+        last = number + 1 == options.rounds
+        if last and options.evaluate_every is not None:
+            looks = [best_weights(invariant.network, inputs, validation, options)]
+        invariant.run(learn, options.steps, looks)
+    model = looks[0].network if looks else invariant.network.detached()
+    found = torch.cat([train, validation]).argmax(1)
+    environments = one_hot_environments(found, options.n_environments)
+    return Fitted({"model": model}, environments=environments)
+
+
+def both_memberships(
+    network: MLP, inputs: Inputs, options: EDNILOptions
+) -> tuple[Tensor, Tensor]:
+    """:func:`memberships` of the training and of the validation points."""
+    return (
+        memberships(network, inputs.x, inputs.y, options),
+        memberships(network, inputs.x_validation, inputs.y_validation, options),
     )
+
+
+def best_weights(
+    network: Network, inputs: Inputs, validation: Tensor, options: EDNILOptions
+) -> BestWeights[Network]:
+    """Keep the weights with the best accuracy in the worst environment.
+
+    ``validation`` are memberships (m, K) of the validation points.
+    """
+    members = (validation > 0).T.double()
+
+    def score(trained: Network) -> Tensor:
+        f = trained(inputs.x_validation)
+        scores = point_scores(f, inputs.y_validation, inputs.task)
+        return worst_environment_score(scores[None], members)[0]
+
+    every = options.evaluate_every or options.steps
+    return BestWeights(network.detached(), score, every=every, steps=options.steps)
 
 
 def with_heads(network: Network, count: int, seed: int) -> MLP:

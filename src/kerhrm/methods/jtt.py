@@ -26,9 +26,10 @@ from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import environment_means, point_loss
-from kerhrm.methods.options import ClosedFormOptions, JTTOptions
+from kerhrm.methods.options import ClosedFormOptions, JTTOptions, PointLoss
 from kerhrm.methods.references import least_norm
 from kerhrm.networks.base import Network
+from kerhrm.networks.training import Loss
 
 
 def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
@@ -38,7 +39,9 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
     """
     wrong, held_out = identify(inputs, options)
     upweighted = torch.where(wrong > 0, options.upweight, 1.0)
-    model = train_weighted(inputs, upweighted.to(inputs.y), options, options.steps)
+    objective = weighted_loss(inputs, upweighted.to(inputs.y), options.loss)
+    groups = one_hot_environments(held_out, 2).mT
+    model = inputs.train_model(objective, options, groups)
     both = torch.cat([wrong, held_out])
     return Fitted({"model": model}, environments=one_hot_environments(both, 2))
 
@@ -60,30 +63,27 @@ def identify(inputs: Inputs, options: Any) -> tuple[Tensor, Tensor]:
     Tensor, (m,), int64
         Likewise of the validation points.
     """
-    equal = torch.ones_like(inputs.y)
+    equal = weighted_loss(inputs, torch.ones_like(inputs.y), options.loss)
     steps = options.identification_steps
-    identification = train_weighted(inputs, equal, options, steps)
+    identification = inputs.train(equal, options, steps=steps)
     return (
         errors(identification, inputs.x, inputs.y),
         errors(identification, inputs.x_validation, inputs.y_validation),
     )
 
 
-def train_weighted(
-    inputs: Inputs, weights: Tensor, options: Any, steps: int
-) -> Network:
-    """Train from w_0 on the weighted mean of the points' losses.
+def weighted_loss(inputs: Inputs, weights: Tensor, loss: PointLoss) -> Loss[Network]:
+    """Weighted mean of the points' losses, as a function of the outputs.
 
-    Weights (n,) count relative to their mean; ``options`` have ``loss`` and
-    ``learning_rate``.
+    Weights (n,) count relative to their mean.
     """
     weights = weights / weights.mean()
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
-        losses = point_loss(f, inputs.y, options.loss)
+        losses = point_loss(f, inputs.y, loss)
         return (weights * losses).mean()
 
-    return inputs.train(objective, options, steps=steps)
+    return objective
 
 
 def train_closed_form(inputs: Inputs, options: ClosedFormOptions) -> Fitted:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kerhrm.methods.options import LOSS, GroupDROOptions, PointLoss
+from kerhrm.methods.options import LOSS, STOPPING, GroupDROOptions, PointLoss
 from kerhrm.options import (
     Count,
     NonNegative,
@@ -41,6 +41,7 @@ class BalancingOptions(Options):
     steps: Count = option(200, "of Adam, on all points of the balanced sample")
     learning_rate: PositiveFloat = option(1e-3, "Adam's, of both networks")
     weight_decay: NonNegative = option(1e-4, DECAY)
+    evaluate_every: Count | None = option(None, STOPPING)
 
 
 class AFROptions(Options):
@@ -54,6 +55,7 @@ class AFROptions(Options):
     loss: PointLoss = option("logistic", LOSS + "; squared: in closed form")
     steps: Count = option(200, "of Adam, for ERM")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
+    evaluate_every: Count | None = option(None, STOPPING)
 
 
 class XRMOptions(GroupDROOptions):
@@ -76,6 +78,7 @@ class EVaLSOptions(Options):
     )
     steps: Count = option(200, "of Adam, for ERM")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
+    evaluate_every: Count | None = option(None, STOPPING)
     inference_steps: Count = option(1000, "of Adam on the soft assignment")
     inference_rate: PositiveFloat = option(1e-2, "learning rate of the inference")
 
@@ -101,3 +104,4 @@ class EDNILOptions(Options):
     steps: Count = option(100, "of Adam on IRMv1, in each round")
     learning_rate: PositiveFloat = option(5e-4, "Adam's, of both networks")
     weight_decay: NonNegative = option(1e-3, DECAY)
+    evaluate_every: Count | None = option(None, STOPPING + "; in the last round")

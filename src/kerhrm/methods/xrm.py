@@ -47,7 +47,8 @@ def train_xrm(inputs: Inputs, options: XRMOptions) -> Fitted:
     environments = twins.mistakes(inputs.x, inputs.y)
     held_out = twins.mistakes(inputs.x_validation, inputs.y_validation)
     groups = 2 * environments + (inputs.y > 0)
-    fitted = train_group_dro(replace(inputs, environments=groups), options)
+    inputs = replace(inputs, environments=groups, environments_validation=held_out)
+    fitted = train_group_dro(inputs, options)
     return replace(
         fitted,
         environments=one_hot_environments(torch.cat([environments, held_out]), 2),

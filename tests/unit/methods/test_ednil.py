@@ -203,6 +203,28 @@ def test_more_weight_on_labels_leaves_them_less_information(draw: Draw) -> None:
     assert told[2] < 0.1
 
 
+def test_the_best_look_of_the_last_round_is_kept(draw: Draw) -> None:
+    """A run of fewer steps in one round is the start of the longer one."""
+    inputs = draw(n=60, m=30, noise=1.5)
+    quick: Any = {"n_environments": 2, "rounds": 1, "learning_rate": 3e-2}
+    quick |= {"reference_steps": 20, "inference_steps": 20}
+    scores, fits = {}, {}
+    for steps in (7, 14, 20):
+        fits[steps] = train_ednil(inputs, EDNILOptions(steps=steps, **quick))
+        environments = fits[steps].environments
+        assert environments is not None
+        environment = environments[60:].argmax(1)
+        outputs = fits[steps].predict(inputs.x_validation)["model"]
+        right = torch.sign(outputs) == inputs.y_validation
+        shares = [right[environment == e].double().mean() for e in (0, 1)]
+        scores[steps] = min(float(share) for share in shares if not share.isnan())
+    best = max(scores, key=lambda steps: scores[steps])
+    options = EDNILOptions(steps=20, evaluate_every=7, **quick)
+    new = torch.randn(9, inputs.x.shape[1])
+    outputs = train_ednil(inputs, options).predict(new)["model"]
+    torch.testing.assert_close(outputs, fits[best].predict(new)["model"])
+
+
 def test_networks_and_limits_that_do_not_fit_are_refused(draw: Draw) -> None:
     module = init_module("kerhrm.networks.modules:small_cnn", 0, 2 * 14 * 14)
     with pytest.raises(KerhrmError, match="last layer of a perceptron"):
