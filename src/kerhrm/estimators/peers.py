@@ -57,7 +57,7 @@ class DataBalancing(Baseline):
     loss: PointLoss = "logistic"
     steps: int = 200
     learning_rate: float = 1e-3
-    weight_decay: float = 1e-4
+    weight_decay: float = 5e-5
     evaluate_every: int | None = None
     network: Any = (1024,)
     validation_fraction: float = 0.2

@@ -40,7 +40,7 @@ class BalancingOptions(Options):
     loss: PointLoss = option("logistic", LOSS)
     steps: Count = option(200, "of Adam, on all points of the balanced sample")
     learning_rate: PositiveFloat = option(1e-3, "Adam's, of both networks")
-    weight_decay: NonNegative = option(1e-4, DECAY)
+    weight_decay: NonNegative = option(5e-5, DECAY)
     evaluate_every: Count | None = option(None, STOPPING)
 
 
