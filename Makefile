@@ -69,9 +69,14 @@ lint: env  ## ruff, snakefmt, mypy, import-linter
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-unit: env  ## unit tests and the examples in docstrings
+unit: env build/oracles/installed  ## unit tests and the examples in docstrings
 	$(BIN)/python -m pytest -n auto tests/unit
 	$(BIN)/python -m pytest -n auto --doctest-modules src
+# Without a network there is none, and the tests that need it are skipped.
+build/oracles/installed: envs/oracles.lock | env
+	@($(PIP) --require-hashes --retries 1 --timeout 15 --upgrade --target build/oracles \
+	    -r envs/oracles.lock && touch $@) 2>/dev/null || true
+
 dag: env  ## tests that run Snakemake (WORKFLOW_TESTS)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(WORKFLOW_TESTS)
 lock: env  ## renew the locks in envs/ (needs uv)

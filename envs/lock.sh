@@ -6,6 +6,7 @@
 #   cpu.lock           torch's CPU build, by hand: hashes from its index, and the version of cuda.lock
 #   peers.lock         neural-tangents, for `make bench`
 #   tables.lock        packages that ship tables, for `snakemake study_real_tables`
+#   oracles.lock       what unit tests compare with
 #   environment.yml    the direct dependencies, for conda
 set -eu
 cd "$(dirname "$0")"
@@ -18,6 +19,7 @@ printf '%s\n' pip setuptools torch==2.13.0 | $lock --extra workflow --extra dev 
     ../pyproject.toml - -o "$work/all.lock" "$@"
 $lock --no-deps peers.txt -o peers.lock "$@"
 $lock --no-deps tables.txt -o tables.lock "$@"
+$lock --no-deps oracles.txt -o oracles.lock "$@"
 python3 - "$work/all.lock" <<'PYTHON'
 import re
 import sys

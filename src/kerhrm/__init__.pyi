@@ -15,6 +15,11 @@ from .estimators.inference import JTT as JTT
 from .estimators.kerhrm import KerHRMClassifier as KerHRMClassifier
 from .estimators.kerhrm import KerHRMRegressor as KerHRMRegressor
 from .estimators.options import EstimatorOptions as EstimatorOptions
+from .estimators.peers import AFR as AFR
+from .estimators.peers import EDNIL as EDNIL
+from .estimators.peers import XRM as XRM
+from .estimators.peers import DataBalancing as DataBalancing
+from .estimators.peers import EVaLS as EVaLS
 from .estimators.scoring import worst_group_score as worst_group_score
 from .features.map import NTFMap as NTFMap
 from .features.nystroem import NystroemMap as NystroemMap

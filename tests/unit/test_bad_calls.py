@@ -17,12 +17,17 @@ from sklearn.exceptions import NotFittedError
 
 import kerhrm
 from kerhrm import (
+    AFR,
+    EDNIL,
     EIIL,
     ERM,
     HRM,
     IRM,
     JTT,
+    XRM,
     ChiSquareDRO,
+    DataBalancing,
+    EVaLS,
     GroupDRO,
     KerHRMClassifier,
     KerhrmError,
@@ -57,6 +62,11 @@ ESTIMATORS: dict[str, Any] = {
     "irm": IRM(**FAST),
     "group dro": GroupDRO(**FAST),
     "jtt": JTT(**FAST, identification_steps=2),
+    "balancing": DataBalancing(**FAST, identification_steps=2),
+    "afr": AFR(**FAST),
+    "xrm": XRM(**FAST, twin_steps=2),
+    "evals": EVaLS(**FAST, inference_steps=2),
+    "ednil": EDNIL(**FAST, rounds=1, reference_steps=2, inference_steps=2),
     "eiil": EIIL(**FAST, reference_steps=2, inference_steps=2),
     "hrm": HRM(n_iterations=1, cluster_steps=2, cluster_rounds=1, gate_steps=2),
     "ridge": TangentRidge(network=(4,)),
@@ -116,6 +126,17 @@ PARAMETERS: dict[str, list[Any]] = {
     "margin": [-1, 2, "a"],
     "task": ["ranking", None, 3],
     "n_landmarks": [0, -1, "a"],
+    "share": [0, 1, -0.1, "a", np.nan],
+    "gamma": [-1, "a", np.inf],
+    "selected": [0, 0.6, [], [0.1, 2], "a", None],
+    "l1": [0, -1, [], [np.nan], "a"],
+    "eta": [-1, "a"],
+    "twin_rate": [0, "a"],
+    "rounds": [0, 1.5],
+    "temperature": [0, np.inf],
+    "balance_limit": [0.5, "a"],
+    "balance": ["upsample", 3],
+    "groups": ["rows", None],
 }
 
 

@@ -21,7 +21,7 @@ from kerhrm.estimators._base import (
 from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.methods.inputs import Fitted
-from kerhrm.methods.options import loss_of
+from kerhrm.methods.options import PointLoss, loss_of
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
@@ -33,6 +33,7 @@ class Baseline(TableEstimator):
     _method: str
     _holds_out = True  #: whether some rows validate
     _weighs = False  #: whether rows may have weights
+    _loss: PointLoss = "squared"  #: of a method that has no such option
     task: Task
 
     @property
@@ -75,7 +76,7 @@ class Baseline(TableEstimator):
         if fitted.environments is not None:
             numbers = fitted.environments.argmax(1).cpu().numpy()
             self.environments_ = numbers[positions]
-        loss = loss_of(getattr(options, "loss", "squared"), self.task)
+        loss = loss_of(getattr(options, "loss", self._loss), self.task)
         self._logistic = loss == "logistic"
         return self
 

@@ -19,13 +19,14 @@ group.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import environment_means, point_loss
-from kerhrm.methods.options import ClosedFormOptions, JTTOptions
+from kerhrm.methods.options import ClosedFormOptions, JTTOptions, PointLoss
 from kerhrm.methods.references import least_norm
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import Loss
@@ -36,27 +37,53 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
 
     The validation points' environments are the identification network's errors on them.
     """
-
-    def weighted(weights: Tensor) -> Loss[Network]:
-        weights = weights / weights.mean()
-
-        def objective(f: Tensor, network: Network, step: int) -> Tensor:
-            losses = point_loss(f, inputs.y, options.loss)
-            return (weights * losses).mean()
-
-        return objective
-
-    equal = torch.ones_like(inputs.y)
-    steps = options.identification_steps
-    identification = inputs.train(weighted(equal), options, steps=steps)
-    wrong = errors(identification, inputs.x, inputs.y)
-    held_out = errors(identification, inputs.x_validation, inputs.y_validation)
+    wrong, held_out = identify(inputs, options)
     upweighted = torch.where(wrong > 0, options.upweight, 1.0)
-    objective = weighted(upweighted.to(inputs.y))
+    objective = weighted_loss(inputs, upweighted.to(inputs.y), options.loss)
     groups = one_hot_environments(held_out, 2).mT
     model = inputs.train_model(objective, options, groups)
     both = torch.cat([wrong, held_out])
     return Fitted({"model": model}, environments=one_hot_environments(both, 2))
+
+
+def identify(inputs: Inputs, options: Any) -> tuple[Tensor, Tensor]:
+    """Errors of the identification network on training and validation points.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of a classification.
+    options : Options
+        With ``identification_steps``, ``loss`` and ``learning_rate``.
+
+    Returns
+    -------
+    Tensor, (n,), int64
+        1 of a training point that it classifies wrongly, else 0.
+    Tensor, (m,), int64
+        Likewise of the validation points.
+    """
+    equal = weighted_loss(inputs, torch.ones_like(inputs.y), options.loss)
+    steps = options.identification_steps
+    identification = inputs.train(equal, options, steps=steps)
+    return (
+        errors(identification, inputs.x, inputs.y),
+        errors(identification, inputs.x_validation, inputs.y_validation),
+    )
+
+
+def weighted_loss(inputs: Inputs, weights: Tensor, loss: PointLoss) -> Loss[Network]:
+    """Weighted mean of the points' losses, as a function of the outputs.
+
+    Weights (n,) count relative to their mean.
+    """
+    weights = weights / weights.mean()
+
+    def objective(f: Tensor, network: Network, step: int) -> Tensor:
+        losses = point_loss(f, inputs.y, loss)
+        return (weights * losses).mean()
+
+    return objective
 
 
 def train_closed_form(inputs: Inputs, options: ClosedFormOptions) -> Fitted:

@@ -37,6 +37,13 @@ from kerhrm.methods.options import (
     TrueEnvironmentsOptions,
     ZINOptions,
 )
+from kerhrm.methods.peer_options import (
+    AFROptions,
+    BalancingOptions,
+    EDNILOptions,
+    EVaLSOptions,
+    XRMOptions,
+)
 from kerhrm.options import Task, check_declared
 from kerhrm.plugins import Lazy, Registry, check_by_name
 
@@ -69,6 +76,46 @@ _BUILT_IN = (
         ClosedFormOptions,
         Lazy("kerhrm.methods.jtt:train_closed_form"),
         NONE,
+        tasks=("classification",),
+    ),
+    Method(
+        "balancing",
+        BalancingOptions,
+        Lazy("kerhrm.methods.balancing:train_balancing"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "afr",
+        AFROptions,
+        Lazy("kerhrm.methods.afr:train_afr"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "xrm",
+        XRMOptions,
+        Lazy("kerhrm.methods.xrm:train_xrm"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "evals",
+        EVaLSOptions,
+        Lazy("kerhrm.methods.evals:train_evals"),
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "ednil",
+        EDNILOptions,
+        Lazy("kerhrm.methods.ednil:train_ednil"),
+        WORST_INFERRED,
+        infers=True,
         tasks=("classification",),
     ),
     Method(

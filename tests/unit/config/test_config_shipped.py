@@ -82,7 +82,7 @@ def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None
     assert set(paper.tables) <= set(smoke.tables)
     shown = [
         cell
-        for name in (*in_all, "auxiliary", "mechanism")
+        for name in (*in_all, "auxiliary", "mechanism", "peers")
         for cell in smoke.tables[name].cells
     ]
     learners = [smoke.learner(*cell) for cell in shown]
@@ -112,6 +112,29 @@ def test_every_method_is_tuned_with_as_many_candidates() -> None:
             found[key] = found.get(key, 0) + 1
     assert set(found.values()) == {8}
     assert len(found) > 40
+
+
+#: searched once a table of `all` shows them
+PEERS = ("balancing", "afr", "afr_closed_form", "xrm", "evals", "ednil")
+
+
+def test_peers_would_be_tuned_with_as_many_candidates() -> None:
+    """On both data sets with labels, and with trainings that all differ."""
+    tables = {}
+    for name in ("table1", "table4"):
+        shown = yaml.safe_load((CONFIG / "tables" / f"{name}.yaml").read_text())
+        tables[name] = {"learners": [*shown["learners"], *PEERS]}
+    tuning = load_config({"preset": "tuning", "tables": tables})
+    for name in ("classification", "colored_mnist"):
+        cells = tuning.searches[name].cells
+        for data in {data for data, _ in cells}:
+            for base in PEERS:
+                tried = [
+                    tuning.learner(data, learner).options
+                    for at, learner in cells
+                    if at == data and learner.partition("+")[0] == base
+                ]
+                assert len({repr(options) for options in tried}) == 8 == len(tried)
 
 
 def test_what_was_selected_is_a_candidate_and_has_the_best_score(

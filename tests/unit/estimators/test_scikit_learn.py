@@ -11,13 +11,18 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kerhrm import (
+    AFR,
+    EDNIL,
     EIIL,
     ERM,
     HRM,
     IRM,
     JTT,
+    XRM,
     ChiSquareDRO,
+    DataBalancing,
     EstimatorOptions,
+    EVaLS,
     GroupDRO,
     KerHRMClassifier,
     KerHRMRegressor,
@@ -56,6 +61,11 @@ ESTIMATORS = [
     IRM(**QUICK, anneal=40),
     GroupDRO(task="regression", **QUICK),
     JTT(**QUICK),
+    DataBalancing(**QUICK),
+    AFR(**QUICK),
+    XRM(**QUICK, twin_steps=40, twin_rate=0.03),
+    EVaLS(**QUICK, inference_steps=20),
+    EDNIL(**QUICK, n_environments=2, rounds=2, reference_steps=40),
     EIIL(task="regression", **QUICK, anneal=40, inference_steps=20),
     HRM(n_iterations=1, cluster_steps=50, gate_steps=60, gate_rate=0.02),
 ]

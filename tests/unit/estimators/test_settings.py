@@ -12,12 +12,17 @@ import torch
 from joblib import cpu_count
 
 from kerhrm import (
+    AFR,
+    EDNIL,
     EIIL,
     ERM,
     HRM,
     IRM,
     JTT,
+    XRM,
     ChiSquareDRO,
+    DataBalancing,
+    EVaLS,
     GroupDRO,
     KerHRMClassifier,
     KerhrmError,
@@ -62,6 +67,11 @@ FITS: dict[str, tuple[Any, dict[str, Any]]] = {
     "GroupDRO": (GroupDRO(**FAST), {"environments": TIME > 0.5}),
     "EIIL": (EIIL(**FAST, reference_steps=2, inference_steps=3), {}),
     "JTT": (JTT(**FAST, identification_steps=2), {}),
+    "balancing": (DataBalancing(**FAST, balance="subsample"), {}),
+    "AFR": (AFR(**FAST), {}),
+    "XRM": (XRM(**FAST, twin_steps=3), {}),
+    "EVaLS": (EVaLS(**FAST, inference_steps=3), {}),
+    "EDNIL": (EDNIL(**FAST, rounds=2, reference_steps=2, inference_steps=3), {}),
     "HRM": (
         HRM(
             n_iterations=1,

@@ -61,6 +61,11 @@ ESTIMATORS = {
     "IRM": kerhrm.IRM(**QUICK, anneal=10),
     "GroupDRO": kerhrm.GroupDRO(task="regression", **QUICK),
     "JTT": kerhrm.JTT(**QUICK),
+    "DataBalancing": kerhrm.DataBalancing(**QUICK),
+    "AFR": kerhrm.AFR(**QUICK),
+    "XRM": kerhrm.XRM(**QUICK, twin_steps=20),
+    "EVaLS": kerhrm.EVaLS(**QUICK, inference_steps=20),
+    "EDNIL": kerhrm.EDNIL(**QUICK, rounds=2, reference_steps=20, inference_steps=10),
     "EIIL": kerhrm.EIIL(**QUICK, anneal=10, inference_steps=20),
     "HRM": kerhrm.HRM(
         n_iterations=1, cluster_steps=20, gate_steps=20, random_state=0, n_jobs=1

@@ -39,6 +39,9 @@ QUICK = {
     "n_permutations": None,
     "hidden": 4,
     "identification_steps": 15,
+    "twin_steps": 40,
+    "twin_rate": 1e-2,
+    "rounds": 3,
 }
 
 

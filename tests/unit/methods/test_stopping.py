@@ -22,12 +22,14 @@ QUICK = {
     "inference_steps": 100,
     "inference_rate": 0.05,
     "identification_steps": 15,
+    "twin_steps": 15,
+    "twin_rate": 0.03,
     "anneal": 3,
     "hidden": 4,
     "penalty_weight": 1.0,
 }
 GIVEN = ["irm", "iga", "group_dro"]  #: environments of the validation points
-INFERRED = ["eiil", "jtt", "zin"]
+INFERRED = ["eiil", "jtt", "zin", "balancing", "xrm"]
 ONE = ["erm", "dro"]  #: all points are alike
 
 

@@ -1,0 +1,172 @@
+r"""Automatic feature reweighting, AFR (Qiu, Potapczynski, Izmailov & Wilson, ICML
+2023).
+
+1. ERM trains a network from w_0 on a part of the training points.
+2. On the other points, drawn at random, its last layer is learned again.  With p_i the
+   probability that ERM gives the label of point i, and n_y the number of points of a
+   label, points count
+
+   .. math:: \mu_i \propto \frac{1}{n_{y_i}} e^{-\gamma p_i}, \qquad \sum_i \mu_i = 1,
+
+   and with z the last hidden layer and a constant 1, v ERM's coefficients,
+
+   .. math::
+        \min_\delta \; \sum_i \mu_i \, \ell\big(z_i^\top (v + \delta), y_i\big)
+        + \frac{\lambda}{2} |\delta|^2 .
+
+Their softmax has two rows of coefficients.  Rows that differ by delta have a squared
+length of at least :math:`|\delta|^2 / 2`, so that lambda is theirs (the code,
+github.com/AndPotap/afr, penalises the bias as well).  With :math:`\gamma = 0` labels
+weigh equally, and nothing else is changed.
+
+Both problems are convex, and here they are solved: the logistic one by Newton's method,
+the squared one in closed form, where :math:`p_i = (1 + y_i f_i) / 2`, cut at 0 and 1.
+The authors take 100 or 500 full-batch steps from v.  They choose gamma, lambda and the
+step by validation points with group labels, which no method here has.
+The environments are ERM's errors, as in :mod:`~kerhrm.methods.jtt`.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
+from kerhrm.methods.irm import point_loss
+from kerhrm.methods.jtt import errors
+from kerhrm.methods.options import PointLoss
+from kerhrm.methods.peer_options import AFROptions
+from kerhrm.networks.base import Network
+from kerhrm.networks.last_layer import LastLayer
+from kerhrm.randomness import stream
+
+NEWTON_STEPS = 100  #: at most; a dozen are usual
+TOLERANCE = 1e-10  #: of the decrease that a step of Newton's method promises
+
+
+def train_afr(inputs: Inputs, options: AFROptions) -> Fitted:
+    """Train by ERM, and retrain the last layer on other points."""
+    LastLayer.of(inputs.network)  # refuses other networks before any training
+    held_out = hold_out(inputs, options.share, "afr")
+    base = train_erm_on(inputs, ~held_out, options, options.loss)
+    last = LastLayer.of(base)
+    x, y = inputs.x[held_out], inputs.y[held_out].double()
+    z = last.features(x)
+    start = last.coefficients
+    weights = afr_weights(z @ start, y, options.gamma, options.loss)
+    change = solve(
+        z, y, weights, start, penalty=options.penalty_weight, loss=options.loss
+    )
+    wrong = [
+        errors(base, points, labels)
+        for points, labels in (
+            (inputs.x, inputs.y),
+            (inputs.x_validation, inputs.y_validation),
+        )
+    ]
+    return Fitted(
+        {"model": last.replaced(start + change)},
+        environments=one_hot_environments(torch.cat(wrong), 2),
+    )
+
+
+def hold_out(inputs: Inputs, share: float, name: str) -> Tensor:
+    """Training points (n,), bool, that a method holds out; neither none nor all.
+
+    Drawn by the stream ``name`` of the inputs' seed.
+    """
+    n = len(inputs.y)
+    count = min(max(1, round(share * n)), n - 1)
+    drawn = stream(inputs.seed, name).permutation(n)[:count]
+    held_out = torch.zeros(n, dtype=torch.bool)
+    held_out[torch.from_numpy(drawn)] = True
+    return held_out.to(inputs.y.device)
+
+
+def train_erm_on(
+    inputs: Inputs, points: Tensor, options: Any, loss: PointLoss
+) -> Network:
+    """Train from w_0 by ERM on some of the training points (n,), bool.
+
+    ``options`` have ``steps``, ``learning_rate`` and ``evaluate_every``.
+    """
+    part = replace(inputs, x=inputs.x[points], y=inputs.y[points])
+
+    def risk(f: Tensor, network: Network, step: int) -> Tensor:
+        return point_loss(f, part.y, loss).mean()
+
+    return part.train_model(risk, options)
+
+
+def afr_weights(f: Tensor, y: Tensor, gamma: float, loss: PointLoss) -> Tensor:
+    """Weights mu of points with outputs f (n,) and labels y (n,): (n,), of sum 1."""
+    margin = f * y
+    if loss == "logistic":
+        probability = torch.sigmoid(margin)
+    else:
+        probability = ((1 + margin) / 2).clamp(0, 1)
+    weights = torch.exp(-gamma * probability)
+    for label in y.unique():
+        of_label = y == label
+        weights[of_label] /= of_label.sum()
+    return weights / weights.sum()
+
+
+def solve(
+    z: Tensor,
+    y: Tensor,
+    weights: Tensor,
+    start: Tensor,
+    *,
+    penalty: float,
+    loss: PointLoss,
+) -> Tensor:
+    """Change delta (q,) of the coefficients ``start`` (q,) of least penalised loss.
+
+    Parameters
+    ----------
+    z : Tensor, (n, q), float64
+        Features.
+    y : Tensor, (n,), float64
+        Labels -1 and +1.
+    weights : Tensor, (n,), float64
+        Of the points, of sum 1.
+    start : Tensor, (q,), float64
+        v.
+    penalty : float
+        Lambda.
+    loss : "squared" or "logistic"
+        Of a point.
+
+    Returns
+    -------
+    Tensor, (q,), float64
+        The minimiser.
+    """
+    f = z @ start
+    ridge = penalty * torch.eye(z.shape[1], dtype=z.dtype, device=z.device)
+    if loss == "squared":
+        weighted = 2 * weights * (y - f)
+        curvature = (2 * weights)[:, None] * z
+        return torch.linalg.solve(z.mT @ curvature + ridge, z.mT @ weighted)
+
+    def value(change: Tensor) -> Tensor:
+        losses = softplus(-y * (f + z @ change))
+        return weights @ losses + penalty / 2 * change @ change
+
+    change = torch.zeros_like(start)
+    for _ in range(NEWTON_STEPS):
+        wrong = torch.sigmoid(-y * (f + z @ change))
+        gradient = penalty * change - z.mT @ (weights * y * wrong)
+        curvature = (weights * wrong * (1 - wrong))[:, None] * z
+        step = torch.linalg.solve(z.mT @ curvature + ridge, gradient)
+        promised = gradient @ step
+        if promised <= TOLERANCE:
+            break
+        length, before = 1.0, value(change)
+        while value(change - length * step) > before - length * promised / 4:
+            length /= 2
+        change = change - length * step
+    return change

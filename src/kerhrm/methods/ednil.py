@@ -1,0 +1,308 @@
+r"""EDNIL (Huang, Liao, Kao & Lin, "Environment diversification with multi-head neural
+network for invariant learning", NeurIPS 2022).
+
+A network with K heads on shared hidden layers infers environments, and IRMv1 learns on
+them, in T rounds.  With :math:`\ell_{ie}` the logistic loss of head e at point i, tau a
+temperature and :math:`h_i` the likeliest environment,
+
+.. math::
+    P_{ie} = \operatorname{softmax}_e(-\ell_{ie} / \tau), \qquad
+    \min \; L_{ED} + \beta L_{LI} + \gamma_t L_{IP} + c |w|^2,
+
+.. math::
+    L_{ED} = -\frac{\sum_i u_{h_i} \log P_{i h_i}}{\sum_i u_{h_i}}, \quad
+    L_{LI} = \frac{1}{K} \sum_e \mathrm{KL}\big(P(y | e) \,\|\, \tfrac12\big), \quad
+    L_{IP} = \operatorname{Var}_e \frac{\sum_i P_{ie} \ell_i}{\sum_i P_{ie}} .
+
+L_ED makes heads differ, where :math:`u_e` is the size of the largest environment over
+that of e, at most ``balance_limit``.  L_LI keeps environments from copying the label.
+L_IP asks that the invariant network's losses :math:`\ell_i` do not tell environments
+apart; its weight rises from 0 to gamma over the rounds.
+
+The invariant network then takes steps on IRMv1 over the environments :math:`h_i`, each
+weighed by its mean :math:`P_{i h_i}`; in the first round the penalty's weight is 1, or
+its later value if that is smaller.  The shared layers and the first head start by ERM.
+Defaults are those of the authors (github.com/joe0123/EDNIL, config/cmnist.json), who
+train on all points by Adam, too.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot, softplus
+
+from kerhrm.algorithm.invariance import point_scores, worst_environment_score
+from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
+from kerhrm.methods.irm import decay, point_loss, scale_gradient
+from kerhrm.methods.peer_options import EDNILOptions
+from kerhrm.networks.base import Network
+from kerhrm.networks.last_layer import LastLayer
+from kerhrm.networks.mlp import MLP, activations
+from kerhrm.networks.training import Adam, BestWeights, Callback
+from kerhrm.randomness import stream
+
+LEAST_MASS = 1e-10  #: of an environment that is divided by
+
+
+N = TypeVar("N", bound=Network)
+
+
+@dataclass(frozen=True)
+class Descent(Generic[N]):
+    """A network in training, whose optimiser goes on from round to round.
+
+    Attributes
+    ----------
+    network : N
+        A network, whose weights are changed in place.
+    optimiser : Adam
+        Of these weights.
+    """
+
+    network: N
+    optimiser: Adam
+
+    @classmethod
+    def of(cls, network: N, device: torch.device, rate: float) -> "Descent[N]":
+        """Train a copy of a network."""
+        copy = network.trainable(device)
+        return cls(copy, Adam(list(copy.weights.values()), rate))
+
+    def run(
+        self,
+        objective: Callable[[], Tensor],
+        steps: int,
+        callbacks: Sequence[Callback[N]] = (),
+    ) -> None:
+        """Take steps that lower the objective of the network as it then is.
+
+        Callbacks are those of :func:`kerhrm.networks.training.train`; none ends it.
+        """
+        for step in range(1, steps + 1):
+            loss = objective()
+            self.optimiser.zero_grad()
+            loss.backward()
+            self.optimiser.step()
+            for callback in callbacks:
+                callback(step, self.network, loss.detach())
+
+
+@torch.inference_mode(False)  # gradients, also where the caller has none
+def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
+    """Infer environments and learn on them, in turn."""
+    heads = with_heads(inputs.network, options.n_environments, inputs.seed)
+    inference = pretrained(heads, inputs, options)
+    invariant = Descent.of(inputs.network, inputs.x.device, options.learning_rate)
+    outputs = inputs.network.at(inputs.x)
+    looks: list[BestWeights[Network]] = []
+    for number in range(options.rounds):
+        with torch.no_grad():
+            losses = point_loss(outputs(invariant.network), inputs.y, "logistic")
+        share = number / max(1, options.rounds - 1)
+        infer = partial(
+            inference_loss,
+            inference.network,
+            inputs,
+            losses,
+            options,
+            invariance_weight=share * options.invariance_weight,
+        )
+        inference.run(infer, options.inference_steps)
+        train, validation = both_memberships(inference.network, inputs, options)
+        penalty_weight = options.penalty_weight
+        if number == 0:
+            penalty_weight = min(penalty_weight, 1.0)
+        learn = partial(
+            invariant_loss,
+            invariant.network,
+            outputs,
+            inputs.y,
+            environment_weights(train),
+            options,
+            penalty_weight=penalty_weight,
+        )
+        last = number + 1 == options.rounds
+        if last and options.evaluate_every is not None:
+            looks = [best_weights(invariant.network, inputs, validation, options)]
+        invariant.run(learn, options.steps, looks)
+    model = looks[0].network if looks else invariant.network.detached()
+    found = torch.cat([train, validation]).argmax(1)
+    environments = one_hot_environments(found, options.n_environments)
+    return Fitted({"model": model}, environments=environments)
+
+
+def both_memberships(
+    network: MLP, inputs: Inputs, options: EDNILOptions
+) -> tuple[Tensor, Tensor]:
+    """:func:`memberships` of the training and of the validation points."""
+    return (
+        memberships(network, inputs.x, inputs.y, options),
+        memberships(network, inputs.x_validation, inputs.y_validation, options),
+    )
+
+
+def best_weights(
+    network: Network, inputs: Inputs, validation: Tensor, options: EDNILOptions
+) -> BestWeights[Network]:
+    """Keep the weights with the best accuracy in the worst environment.
+
+    ``validation`` are memberships (m, K) of the validation points.
+    """
+    members = (validation > 0).T.double()
+
+    def score(trained: Network) -> Tensor:
+        f = trained(inputs.x_validation)
+        scores = point_scores(f, inputs.y_validation, inputs.task)
+        return worst_environment_score(scores[None], members)[0]
+
+    every = options.evaluate_every or options.steps
+    return BestWeights(network.detached(), score, every=every, steps=options.steps)
+
+
+def with_heads(network: Network, count: int, seed: int) -> MLP:
+    """A perceptron with other last layers in place of its own.
+
+    They are drawn by the rule of :func:`kerhrm.networks.mlp.init_mlp`, from the stream
+    ``heads`` of the seed.
+
+    Raises KerhrmError if the network is no perceptron.
+    """
+    last = LastLayer.of(network)
+    weight, _ = last.network.layers[-1]
+    width = weight.shape[1]
+    bound = width**-0.5
+    random = stream(seed, "heads")
+    drawn = torch.from_numpy(random.uniform(-bound, bound, (count, width + 1)))
+    drawn = drawn.to(weight)
+    number = len(last.network.layers) - 1
+    heads = {f"weight_{number}": drawn[:, :-1], f"bias_{number}": drawn[:, -1]}
+    return last.network.with_weights(last.network.weights | heads)
+
+
+def head_losses(network: MLP, x: Tensor, y: Tensor) -> Tensor:
+    """Logistic losses of every head at points (n, d): (n, K)."""
+    outputs = activations(network.layers, x)[-1]
+    return softplus(-y[:, None] * outputs)
+
+
+def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP]:
+    """Train the shared layers and the first head by ERM; a new optimiser follows."""
+    first = Descent.of(heads, inputs.x.device, options.learning_rate)
+
+    def risk() -> Tensor:
+        losses = head_losses(first.network, inputs.x, inputs.y)
+        return losses[:, 0].mean() + decay(first.network, options.weight_decay)
+
+    first.run(risk, options.reference_steps)
+    return Descent.of(first.network, inputs.x.device, options.learning_rate)
+
+
+def probabilities(losses: Tensor, temperature: float) -> Tensor:
+    """P (n, K) of the environments by the heads' losses (n, K)."""
+    return torch.softmax(-losses / temperature, dim=1)
+
+
+def inference_loss(
+    network: MLP,
+    inputs: Inputs,
+    losses: Tensor,
+    options: EDNILOptions,
+    *,
+    invariance_weight: float,
+) -> Tensor:
+    """What the inference of environments minimises.
+
+    Parameters
+    ----------
+    network : MLP
+        With a head for each environment.
+    inputs : Inputs
+        Training points.
+    losses : Tensor, (n,)
+        Of the invariant network.
+    options : EDNILOptions
+        Temperature, weights and limit.
+    invariance_weight : float
+        Of L_IP in this round.
+    """
+    p = probabilities(head_losses(network, inputs.x, inputs.y), options.temperature)
+    return (
+        diversity_loss(p, options.balance_limit)
+        + options.label_weight * label_information(p, inputs.y)
+        + invariance_weight * loss_variance(p, losses)
+        + decay(network, options.weight_decay)
+    )
+
+
+def diversity_loss(p: Tensor, limit: float) -> Tensor:
+    """L_ED of probabilities (n, K)."""
+    likeliest, environments = p.max(1)
+    sizes = environments.bincount(minlength=p.shape[1]).to(p)
+    weights = (sizes.max() / sizes[environments]).clamp(max=limit)
+    return -(weights @ likeliest.log()) / weights.sum()
+
+
+def label_information(p: Tensor, y: Tensor) -> Tensor:
+    """L_LI of probabilities (n, K) and labels (n,), in nats."""
+    mass = torch.stack([p[y <= 0].sum(0), p[y > 0].sum(0)], dim=1)
+    shares = mass / mass.sum(1, keepdim=True).clamp_min(LEAST_MASS)
+    return torch.special.xlogy(shares, 2 * shares).sum(1).mean()
+
+
+def loss_variance(p: Tensor, losses: Tensor) -> Tensor:
+    """L_IP of probabilities (n, K) and losses (n,)."""
+    means = losses @ p / p.sum(0).clamp_min(LEAST_MASS)
+    return means.var(correction=0)
+
+
+@torch.no_grad()
+def memberships(network: MLP, x: Tensor, y: Tensor, options: EDNILOptions) -> Tensor:
+    """P (n, K) of the likeliest environment of each point, and 0 of the others."""
+    p = probabilities(head_losses(network, x, y), options.temperature)
+    return torch.where(one_hot(p.argmax(1), p.shape[1]) > 0, p, 0.0)
+
+
+def environment_weights(chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """Weights of the environments that IRMv1 sees, and means over each.
+
+    Parameters
+    ----------
+    chosen : Tensor, (n, K)
+        By :func:`memberships`.
+
+    Returns
+    -------
+    Tensor, (E,)
+        Mean probabilities of the environments with points, in units of their sum.
+    Tensor, (E, n)
+        Rows that average over each.
+    """
+    members = (chosen > 0).to(chosen)
+    sizes = members.sum(0)
+    occupied = sizes > 0
+    confidence = chosen.sum(0)[occupied] / sizes[occupied]
+    means = (members / sizes.clamp_min(1)).T[occupied]
+    return confidence / confidence.sum(), means
+
+
+def invariant_loss(
+    network: Network,
+    outputs: Callable[[Network], Tensor],
+    y: Tensor,
+    environments: tuple[Tensor, Tensor],
+    options: EDNILOptions,
+    *,
+    penalty_weight: float,
+) -> Tensor:
+    """IRMv1 over weighted environments, as in :mod:`~kerhrm.methods.irm`."""
+    weights, means = environments
+    f = outputs(network)
+    risk = weights @ (means @ point_loss(f, y, "logistic"))
+    slopes = means @ scale_gradient(f, y, "logistic")
+    total = risk + penalty_weight * weights @ slopes**2
+    total = total + decay(network, options.weight_decay)
+    return total / max(penalty_weight, 1.0)

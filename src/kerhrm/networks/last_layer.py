@@ -1,0 +1,58 @@
+"""A perceptron as its last layer, which is linear, and the features that enter it."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from kerhrm.errors import KerhrmError
+from kerhrm.networks.base import Network
+from kerhrm.networks.mlp import MLP, activations
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """f(x) = z(x)^T v, z the last hidden layer and a constant 1.
+
+    Without hidden layers z are the inputs and the constant.
+
+    Attributes
+    ----------
+    network : MLP
+        Whose last layer it is.
+    """
+
+    network: MLP
+
+    @classmethod
+    def of(cls, network: Network) -> Self:
+        """Take a network apart; :class:`KerhrmError` if it is no perceptron."""
+        if not isinstance(network, MLP):
+            problem = "the method retrains the last layer of a perceptron"
+            problem += f"; got a {type(network).__name__}"
+            raise KerhrmError(problem, "give hidden widths, as network=(64,)")
+        return cls(network)
+
+    @property
+    def coefficients(self) -> Tensor:
+        """v, (q + 1,), float64; the last one is the bias."""
+        weight, bias = self.network.layers[-1]
+        return torch.cat([weight[0], bias]).double()
+
+    @torch.no_grad()
+    def features(self, x: Tensor) -> Tensor:
+        """z of points (n, d): (n, q + 1), float64."""
+        hidden = activations(self.network.layers, x)[-2].double()
+        return torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1)
+
+    def replaced(self, coefficients: Tensor) -> MLP:
+        """The network with other coefficients (q + 1,) of its last layer."""
+        number = len(self.network.layers) - 1
+        weight, bias = self.network.layers[-1]
+        new = coefficients.to(weight)
+        changed = {
+            f"weight_{number}": new[None, :-1],
+            f"bias_{number}": new[-1:].to(bias),
+        }
+        return self.network.with_weights(self.network.weights | changed)

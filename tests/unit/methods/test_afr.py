@@ -1,0 +1,196 @@
+"""AFR against a softmax and an optimiser of PyTorch, and its limits."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression, Ridge
+from torch import Tensor, nn
+
+from kerhrm import KerhrmError
+from kerhrm.methods.afr import (
+    AFROptions,
+    afr_weights,
+    hold_out,
+    solve,
+    train_afr,
+    train_erm_on,
+)
+from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.irm import PointLoss
+from kerhrm.networks.last_layer import LastLayer
+from kerhrm.networks.modules import init_module
+
+Draw = Callable[..., Inputs]
+each_loss = pytest.mark.parametrize("loss", ["squared", "logistic"])
+QUICK = {"learning_rate": 1e-2, "steps": 20}
+
+
+def retrained(inputs: Inputs, options: AFROptions) -> Tensor:
+    """Outputs at the training points."""
+    return train_afr(inputs, options).predict(inputs.x)["model"]
+
+
+def parts(inputs: Inputs, options: AFROptions) -> tuple[LastLayer, Tensor, Tensor]:
+    """ERM's last layer, and features and labels of the points held out."""
+    held_out = hold_out(inputs, options.share, "afr")
+    last = LastLayer.of(train_erm_on(inputs, ~held_out, options, options.loss))
+    return last, last.features(inputs.x[held_out]), inputs.y[held_out].double()
+
+
+def test_a_network_is_its_last_layer_of_its_features(draw: Draw) -> None:
+    for widths in ((), (16,), (8, 6)):
+        inputs = draw(n=40, widths=widths)
+        last = LastLayer.of(inputs.network)
+        outputs = last.features(inputs.x) @ last.coefficients
+        torch.testing.assert_close(outputs.float(), inputs.network(inputs.x))
+        other = torch.arange(len(last.coefficients)).double()
+        outputs = last.features(inputs.x) @ other
+        torch.testing.assert_close(outputs.float(), last.replaced(other)(inputs.x))
+
+
+@pytest.mark.parametrize("gamma", [0.0, 6.0])
+@pytest.mark.parametrize("penalty", [0.02, 0.5])
+def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
+    draw: Draw, gamma: float, penalty: float
+) -> None:
+    """The authors' objective, by PyTorch's L-BFGS in double precision."""
+    inputs = draw(n=100)
+    options = AFROptions(gamma=gamma, penalty_weight=penalty, share=0.4, **QUICK)
+    last, z, y = parts(inputs, options)
+    start = torch.stack([torch.zeros_like(last.coefficients), last.coefficients])
+    label = (y > 0).long()
+    probability = (z @ start.T).softmax(1).gather(1, label[:, None])[:, 0]
+    weights = torch.exp(-gamma * probability) * len(y) / label.bincount()[label]
+    weights = weights / weights.sum()
+
+    rows = start.clone().requires_grad_()
+    optimiser = torch.optim.LBFGS(
+        [rows], max_iter=2000, tolerance_grad=1e-12, line_search_fn="strong_wolfe"
+    )
+
+    def objective() -> Tensor:
+        optimiser.zero_grad()
+        losses = nn.functional.cross_entropy(z @ rows.T, label, reduction="none")
+        total = weights @ losses + penalty * ((rows - start) ** 2).sum()
+        total.backward()
+        return total
+
+    optimiser.step(objective)
+    difference = (rows[1] - rows[0]).detach()
+    # as the float32 weights of a network hold it
+    expected = (LastLayer.of(last.network).features(inputs.x) @ difference).float()
+    torch.testing.assert_close(
+        retrained(inputs, options), expected, rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("gamma", [0.0, 6.0])
+def test_the_closed_form_is_a_ridge_of_the_residuals(draw: Draw, gamma: float) -> None:
+    """By scikit-learn; with gamma = 0 labels weigh equally."""
+    inputs = draw(n=100)
+    options = AFROptions(gamma=gamma, loss="squared", share=0.4, **QUICK)
+    last, z, y = parts(inputs, options)
+    f = z @ last.coefficients
+    counts = np.array([(y == label).sum() for label in y])
+    probability = np.clip((1 + (f * y).numpy()) / 2, 0, 1)
+    weights = np.exp(-gamma * probability) / counts
+    ridge = Ridge(alpha=options.penalty_weight / 2, fit_intercept=False)
+    ridge.fit(z.numpy(), (y - f).numpy(), sample_weight=weights / weights.sum())
+    change = torch.from_numpy(ridge.coef_)
+    expected = last.features(inputs.x) @ (last.coefficients + change)
+    torch.testing.assert_close(
+        retrained(inputs, options), expected.float(), rtol=1e-4, atol=1e-4
+    )
+
+
+@each_loss
+def test_a_strong_penalty_keeps_erm(draw: Draw, loss: PointLoss) -> None:
+    inputs = draw(n=60)
+    options = AFROptions(penalty_weight=1e9, loss=loss, **QUICK)
+    last, *_ = parts(inputs, options)
+    expected = last.network(inputs.x)
+    torch.testing.assert_close(
+        retrained(inputs, options), expected, rtol=1e-4, atol=1e-4
+    )
+
+
+def test_a_weak_penalty_forgets_erm(draw: Draw) -> None:
+    """A logistic regression that starts elsewhere ends at the same boundary."""
+    inputs = draw(n=400, m=10, noise=2.0, widths=(3,))
+    options = AFROptions(gamma=0.0, penalty_weight=1e-7, share=0.5, **QUICK)
+    _, z, y = parts(inputs, options)
+    weights = afr_weights(torch.zeros_like(y), y, 0.0, "logistic")
+    kept = z[:, z.std(0) > 0].numpy()
+    model = LogisticRegression(C=1e7, tol=1e-12, max_iter=10_000)
+    model.fit(kept, y.numpy(), sample_weight=weights.numpy())
+    held_out = hold_out(inputs, options.share, "afr")
+    outputs = retrained(inputs, options)[held_out]
+    np.testing.assert_allclose(outputs, model.decision_function(kept), atol=2e-2)
+
+
+@each_loss
+def test_a_larger_gamma_serves_points_that_erm_predicts_poorly(
+    draw: Draw, loss: PointLoss
+) -> None:
+    inputs = draw(n=200, noise=2.0)
+    means = []
+    for gamma in (0.0, 4.0, 20.0):
+        options = AFROptions(
+            gamma=gamma, loss=loss, share=0.5, penalty_weight=1e-3, **QUICK
+        )
+        last, z, y = parts(inputs, options)
+        poorly = (z @ last.coefficients) * y < 0
+        held_out = hold_out(inputs, options.share, "afr")
+        margins = retrained(inputs, options)[held_out] * y
+        means.append(float(margins[poorly].mean()))
+    assert means == sorted(means)
+    assert means[2] > means[0] + 0.1
+
+
+@each_loss
+def test_points_have_no_order(loss: PointLoss) -> None:
+    rng = np.random.default_rng(0)
+    z = torch.from_numpy(rng.standard_normal((50, 6)))
+    y = torch.from_numpy(rng.choice([-1.0, 1.0], 50))
+    start = torch.from_numpy(rng.standard_normal(6))
+    order = torch.from_numpy(rng.permutation(50))
+    changes = []
+    for points in (torch.arange(50), order):
+        part, labels = z[points], y[points]
+        weights = afr_weights(part @ start, labels, 3.0, loss)
+        changes.append(solve(part, labels, weights, start, penalty=0.1, loss=loss))
+    torch.testing.assert_close(*changes)
+
+
+def test_separable_points_and_large_outputs_have_a_minimum() -> None:
+    """Where plain Newton steps would overshoot."""
+    z = torch.tensor([[100.0, 1.0], [-100.0, 1.0], [3.0, 1.0]]).double()
+    y = torch.tensor([1.0, -1.0, -1.0]).double()
+    start = torch.tensor([-50.0, 7.0]).double()
+    weights = torch.full((3,), 1 / 3).double()
+    change = solve(z, y, weights, start, penalty=1e-3, loss="logistic").requires_grad_()
+    losses = nn.functional.softplus(-y * (z @ (start + change)))
+    total = weights @ losses + 1e-3 / 2 * change @ change
+    (slope,) = torch.autograd.grad(total, change)
+    assert float(slope.abs().max()) < 1e-5
+
+
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.999])
+def test_neither_part_is_empty(draw: Draw, share: float) -> None:
+    inputs = draw(n=10)
+    held_out = hold_out(inputs, share, "afr")
+    assert 0 < int(held_out.sum()) < 10
+    assert not torch.equal(
+        hold_out(replace(inputs, seed=8), 0.5, "afr"), hold_out(inputs, 0.5, "afr")
+    )
+
+
+def test_a_network_without_layers_is_refused_in_one_line(draw: Draw) -> None:
+    module = init_module("kerhrm.networks.modules:small_cnn", 0, 2 * 14 * 14)
+    inputs = replace(draw(n=10), network=module)
+    with pytest.raises(KerhrmError, match="last layer of a perceptron") as error:
+        train_afr(inputs, AFROptions())
+    assert "\n" not in str(error.value)

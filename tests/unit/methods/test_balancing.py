@@ -1,0 +1,144 @@
+"""Balancing against repeated points and counted samples; groups by hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from math import lcm
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from kerhrm.methods.balancing import (
+    BalancingOptions,
+    balance,
+    groups_of,
+    train_balancing,
+)
+from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.irm import PointLoss, point_loss
+from kerhrm.networks.training import train
+
+Draw = Callable[..., Inputs]
+each_loss = pytest.mark.parametrize("loss", ["squared", "logistic"])
+QUICK = {"learning_rate": 1e-2, "identification_steps": 10, "steps": 25}
+
+
+def erm(inputs: Inputs, points: Tensor, loss: PointLoss, steps: int) -> Tensor:
+    """Outputs at all points of ERM on some, which may repeat."""
+    y = inputs.y[points]
+    model = train(
+        inputs.network,
+        inputs.x[points],
+        lambda f, *_: point_loss(f, y, loss).mean(),
+        steps=steps,
+        learning_rate=1e-2,
+    )
+    return model(inputs.x)
+
+
+def groups_by_hand(inputs: Inputs, loss: PointLoss) -> list[Tensor]:
+    """Numbers of the points of each group: wrong or not, of either label."""
+    everything = torch.arange(len(inputs.y))
+    wrong = torch.sign(erm(inputs, everything, loss, 10)) != inputs.y
+    members = [
+        torch.nonzero((wrong == error) & (inputs.y == label)).flatten()
+        for error in (False, True)
+        for label in (-1, 1)
+    ]
+    return [points for points in members if len(points)]
+
+
+@each_loss
+def test_reweighted_groups_are_groups_repeated_to_one_size(
+    draw: Draw, loss: PointLoss
+) -> None:
+    inputs = draw(n=40)
+    groups = groups_by_hand(inputs, loss)
+    sizes = [len(points) for points in groups]
+    assert len({*sizes}) > 1
+    size = lcm(*sizes)
+    repeated = torch.cat([points.repeat(size // len(points)) for points in groups])
+    options = BalancingOptions(loss=loss, weight_decay=0.0, **QUICK)
+    outputs = train_balancing(inputs, options).predict(inputs.x)["model"]
+    expected = erm(inputs, repeated, loss, 25)
+    torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("how", ["reweight", "subsample"])
+@pytest.mark.parametrize("loss", ["squared"])
+def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> None:
+    inputs = draw(n=40)
+    few = min(int((inputs.y == label).sum()) for label in (-1, 1))
+    kept = torch.cat([torch.nonzero(inputs.y == s).flatten()[:few] for s in (-1, 1)])
+    inputs = replace(inputs, x=inputs.x[kept], y=inputs.y[kept])
+    options = BalancingOptions(
+        balance=how, groups="labels", loss=loss, weight_decay=0.0, **QUICK
+    )
+    outputs = train_balancing(inputs, options).predict(inputs.x)["model"]
+    expected = erm(inputs, torch.arange(2 * few), loss, 25)
+    torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
+
+
+@given(
+    groups=st.lists(st.integers(0, 3), min_size=1, max_size=60),
+    seed=st.integers(0, 9),
+)
+def test_every_group_has_the_same_weight(groups: list[int], seed: int) -> None:
+    labels = torch.tensor(groups)
+    sizes = [groups.count(name) for name in {*groups}]
+    for how, count in (("reweight", len(groups)), ("subsample", None)):
+        sample = balance(labels, how, seed)
+        points = sample.points.tolist()
+        assert len(points) == (count or len(sizes) * min(sizes))
+        assert all(first < second for first, second in pairwise(points))
+        for name in {*groups}:
+            share = float(sample.weights[labels[sample.points] == name].sum())
+            assert share == pytest.approx(1 / len(sizes))
+    first, again = (balance(labels, "subsample", seed).points for _ in range(2))
+    assert torch.equal(first, again)
+
+
+def test_subsamples_draw_every_point_of_a_group_alike() -> None:
+    """Of 6 and 3 points each of the 6 is drawn in half of the subsamples."""
+    labels = torch.tensor([0] * 6 + [1] * 3)
+    counts = torch.zeros(9)
+    n_seeds = 400
+    for seed in range(n_seeds):
+        counts[balance(labels, "subsample", seed).points] += 1
+    assert counts[6:].tolist() == [n_seeds] * 3
+    # standard deviation .025 of a share
+    assert float((counts[:6] / n_seeds - 0.5).abs().max()) < 0.1
+
+
+def test_what_makes_groups() -> None:
+    wrong, y = torch.tensor([0, 0, 1, 1]), torch.tensor([-1.0, 1.0, -1.0, 1.0])
+    both = groups_of(wrong, y, "environments_and_labels")
+    assert len(both.unique()) == 4
+    assert torch.equal(groups_of(wrong, y, "environments"), wrong)
+    assert groups_of(wrong, y, "labels").tolist() == [0, 1, 0, 1]
+
+
+def test_points_have_no_order(draw: Draw) -> None:
+    inputs = draw(n=60)
+    order = torch.randperm(60, generator=torch.Generator().manual_seed(0))
+    shuffled = replace(inputs, x=inputs.x[order], y=inputs.y[order])
+    options = BalancingOptions(**QUICK)
+    first, second = (
+        train_balancing(part, options).predict(inputs.x)["model"]
+        for part in (inputs, shuffled)
+    )
+    torch.testing.assert_close(first, second, rtol=1e-3, atol=1e-3)
+
+
+def test_the_decay_is_a_part_of_the_objective(draw: Draw) -> None:
+    """More of it, smaller weights."""
+    inputs = draw(n=40)
+    norms = []
+    for weight_decay in (0.0, 1e-2, 1.0):
+        options = BalancingOptions(weight_decay=weight_decay, **QUICK)
+        network = train_balancing(inputs, options).networks["model"]
+        norms.append(float(sum((w**2).sum() for w in network.weights.values())))
+    assert norms == sorted(norms, reverse=True)
