@@ -40,7 +40,12 @@ def shown(value: object, length: int = 60) -> str:
     """
     if getattr(value, "shape", None) == ():  # of NumPy: 1.0, not np.float64(1.0)
         value = value.item()  # type: ignore[attr-defined]
-    text = " ".join(repr(value).split())
+    return shortened(repr(value), length)
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """Text on one line, and not longer than that."""
+    text = " ".join(text.split())
     if len(text) <= length:
         return text
     start = text[: length - 3]

@@ -73,7 +73,9 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
         problem = f"scoring must be a scorer; got the metric {name}"
         raise KerhrmError(problem, f"use make_scorer({name})")
     if isinstance(scoring, str) and scoring not in (names := get_scorer_names()):
-        raise KerhrmError(f"no scoring is called {scoring!r}", suggest(scoring, names))
+        raise KerhrmError(
+            f"no scoring is called {shown(scoring)}", suggest(scoring, names)
+        )
     return functools.partial(_worst, groups=groups, scoring=scoring)
 
 

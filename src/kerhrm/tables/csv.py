@@ -3,7 +3,6 @@
 What a file does not show without doubt is refused, in one line that says what to do.
 """
 
-import difflib
 import io
 import re
 import shlex
@@ -35,8 +34,6 @@ from kerhrm.tables.layout import (
     read_layout,
 )
 from kerhrm.tables.text import decode, read_bytes
-
-MAX_SHOWN = 20  #: names in a hint
 
 
 def _check_options(
@@ -163,9 +160,7 @@ def check_name(name: str, names: Sequence[str]) -> None:
         problem = f"column {name!r} does not exist, but each of its parts does"
         parts = " ".join(map(shlex.quote, name.split(",")))
         raise KerhrmError(problem, f"use blanks: {parts}")
-    near = difflib.get_close_matches(name, names, n=1)
-    known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
-    hint = suggest(name, [escaped(known) for known in near or known])
+    hint = suggest(name, [escaped(known) for known in names])
     raise KerhrmError(f"column {name!r} does not exist", hint)
 
 

@@ -101,7 +101,7 @@ def _validated(model: Model, options: Tree) -> Tree:
         is_list = get_origin(field.annotation) is list
         if is_list and isinstance(value, int | float):
             given[name] = [value]
-    validated = model(**given)
+    validated = model.model_validate(given)
     return validated.model_dump(mode="json")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from kerhrm.errors import FileError, KerhrmError, shown
-from kerhrm.options import NotBool, Options, misfit, option
+from kerhrm.options import MANY, NotBool, Options, known_are, misfit, option
 from kerhrm_paper.config.config import page_name
-from kerhrm_paper.config.fields import MANY, matching, nearest
+from kerhrm_paper.config.fields import matching, nearest
 from kerhrm_paper.config.mark import HARMLESS
 from kerhrm_paper.runs import provenance
 
@@ -184,7 +184,7 @@ class OwnTable(Options):
             if name not in groups:
                 hint = nearest(name, groups)
                 if len(groups) <= MANY:
-                    hint = f"known are: {', '.join(groups)}"
+                    hint = known_are(groups)
                 problem = f"held_out={name}: no row has this {self.group}"
                 raise KerhrmError(problem, hint)
         if set(groups) <= set(self.held_out):

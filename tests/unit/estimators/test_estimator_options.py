@@ -1,10 +1,14 @@
 """Options of KerHRM's estimators: what is a parameter, and what is an option."""
 
 import inspect
-from typing import Any
+import pickle
+import re
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -17,7 +21,9 @@ from kerhrm import (
     KerHRMOptions,
     KerHRMRegressor,
 )
+from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators._parameters import FitOptions, fit_options
+from kerhrm.plots import iterations
 from tests.unit.estimators.conftest import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
@@ -153,6 +159,111 @@ def test_an_option_among_the_parameters_is_refused_with_its_spelling(kind: Any) 
         kind().set_params(rigde=1e-3)
     with pytest.raises(KerhrmError, match=r"options\['rigde'\]: no such option; did"):
         kind().set_params(options__rigde=1e-3)
+
+
+class OwnRidge(KerHRMRegressor):
+    """A subclass with a parameter that has the name of an option."""
+
+    def __init__(self, ridge: float = 1.0, k: int = 2, options: Any = None) -> None:
+        super().__init__(**QUICK | {"k": k}, options=options)
+        self.ridge = ridge
+
+
+class WithoutOptions(KerHRMRegressor):
+    """A subclass whose parameter is an option, and that has no ``options``."""
+
+    def __init__(self, ridge: float = 1e-6) -> None:
+        super().__init__(**QUICK, if_not_better="fit", options={"ridge": ridge})
+        self.ridge = ridge
+
+    def fit(self, X: Any, y: Any, **columns: Any) -> Self:
+        self.options = {"ridge": self.ridge}
+        return super().fit(X, y, **columns)
+
+
+def test_a_subclass_s_own_parameter_is_no_option() -> None:
+    model = OwnRidge(ridge=2.0).set_params(ridge=3.0, options__ridge=0.1)
+    assert (model.ridge, model.options) == (3.0, {"ridge": 0.1})
+    twin = clone(model)
+    assert (twin.ridge, twin.options) == (3.0, {"ridge": 0.1})
+    params = model.get_params()
+    assert (params["ridge"], params["options__ridge"]) == (3.0, 0.1)
+    with pytest.raises(KerhrmError, match="give options__steps=3"):
+        model.set_params(steps=3)
+
+
+def test_a_subclass_without_options_lists_none(slopes: Any) -> None:
+    model = WithoutOptions()
+    assert model.get_params() == {"ridge": 1e-6}
+    for name in ("options__ridge", "options", "steps"):
+        with pytest.raises(ValueError, match="Invalid parameter"):
+            model.set_params(**{name: None})
+    search = GridSearchCV(model, {"ridge": [1e-6, 10.0]}, cv=2)
+    best = search.fit(slopes.x, slopes.y).best_estimator_
+    assert best.options == {"ridge": search.best_params_["ridge"]}
+    assert clone(best).get_params() == search.best_params_
+    assert iterations(best).get_xlabel() == "iteration"
+
+
+def test_a_read_only_mapping_is_copied_and_saved(labels: Any) -> None:
+    given = MappingProxyType({"ridge": 0.1})
+    model = KerHRMClassifier(**QUICK, options=given)
+    assert model.options is given
+    assert clone(model).options == given
+    loaded = pickle.loads(pickle.dumps(model.fit(labels.x, labels.y)))
+    assert loaded.options == given
+    np.testing.assert_array_equal(loaded.predict(labels.x), model.predict(labels.x))
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+        requests = clone(model).get_metadata_routing()
+    assert requests.fit.requests["sample_weight"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"selection": "pooled"}, "options['selection']: no such option; it is 'stop_"),
+        ({"options__ridge": 1}, "options['options__ridge']: no such option; did you m"),
+        ({"x" * 300: 1}, "x...]: no such option; kerhrm.EstimatorOptions lists them"),
+        (KerHRMOptions(), "or a mapping; got KerHRMOptions; leave options out"),
+        (
+            KerHRMOptions(k=[3], ridge=0.1, tol=0.2),
+            'got KerHRMOptions; give k=[3], options={"ridge": 0.1, "tol": 0.2}',
+        ),
+        (EstimatorOptions, "must be a mapping of names to values; got <class"),
+    ],
+)
+def test_other_options_are_refused_with_what_to_write(
+    options: Any, words: str, labels: Any
+) -> None:
+    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+        KerHRMRegressor(options=options).fit(labels.x, labels.y)
+    assert len(str(caught.value)) < 200
+
+
+def test_the_hints_for_an_old_name_can_be_typed() -> None:
+    words = r"give options=\{\"stop_by\": 'pooled'\}$"
+    with pytest.raises(KerhrmError, match=words):
+        KerHRMRegressor(selection="pooled")  # type: ignore[call-arg]
+    model = KerHRMRegressor(options={"stop_by": "pooled"})
+    with pytest.raises(KerhrmError, match=r"give options__stop_by='pooled'$"):
+        model.set_params(selection="pooled")
+    assert model.set_params(options__stop_by="pooled").options == {"stop_by": "pooled"}
+
+
+@pytest.mark.parametrize("pretest", ["yes", 1, [True], HeterogeneityOptions])
+def test_a_pretest_that_is_none_is_refused(pretest: Any, slopes: Any) -> None:
+    words = r'must be True, False or options; .* or pretest=\{"level": 0\.01\}$'
+    with pytest.raises(KerhrmError, match=words):
+        KerHRMRegressor(pretest=pretest).fit(slopes.x, slopes.y)
+
+
+def test_a_pretest_s_options_are_given_by_name(slopes: Any) -> None:
+    by_name = KerHRMRegressor(**QUICK, pretest={"level": 0.01})
+    assert fit_options(by_name).pretest == HeterogeneityOptions(level=0.01)
+    words = r"^pretest: level=3: must be less than .* 1; the default is 0\.05$"
+    with pytest.raises(KerhrmError, match=words):
+        by_name.set_params(pretest={"level": 3}).fit(slopes.x, slopes.y)
 
 
 def test_an_option_in_a_grid_is_refused_with_its_spelling(labels: Any) -> None:
