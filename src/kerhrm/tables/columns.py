@@ -3,6 +3,7 @@
 Text, categories, dates, durations, truth values and missing values as numbers.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -121,16 +122,18 @@ def _warn_of_unseen(
             warn(f"{text}: look at its spelling", DataWarning)
 
 
-def named(X: Any) -> pd.DataFrame:
+def named(X: Any, what: str = "X") -> pd.DataFrame:
     """A table whose columns' names are different texts."""
     if not isinstance(X, pd.DataFrame):
         kind, hint = type(X).__name__, "use pandas.DataFrame"
+        if isinstance(X, str | os.PathLike):
+            hint = "read a file by kerhrm.check.read_table"
         if hasattr(X, "to_pandas"):
             library = type(X).__module__.partition(".")[0]
             kind, hint = f"{kind} of {library}", "give X.to_pandas()"
         elif hasattr(X, "collect"):
             kind, hint = f"{kind} of polars", "give X.collect().to_pandas()"
-        raise KerhrmError(f"X must be a DataFrame; got {kind}", hint)
+        raise KerhrmError(f"{what} must be a DataFrame; got {kind}", hint)
     names = X.columns.map(str)
     if (twice := names[names.duplicated()]).size:
         raise KerhrmError(
