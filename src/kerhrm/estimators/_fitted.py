@@ -19,7 +19,7 @@ from kerhrm.estimators._guard import (
 )
 from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._left_out import left_out
-from kerhrm.estimators._parameters import WithOptions
+from kerhrm.estimators._parameters import WithOptions, read_options
 from kerhrm.estimators._report import (
     Report,
     compare,
@@ -120,6 +120,18 @@ class FittedInvariant(WithOptions, TableEstimator):
             columns = errors.columns.drop("rows")
             errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
         return Report(errors, facts(self))
+
+    def _calmer(self) -> str:
+        """Hint for outputs that are not finite, which a network alone learns."""
+        if self.predictor_ != "network":
+            return "look for outliers"
+        rate = read_options(self.options).learning_rate
+        return f'give options={{"learning_rate": {rate / 10:g}}}'
+
+    def _less_memory(self) -> str:
+        """Hint where the memory is not enough, with the options for landmarks."""
+        landmarks = 'options={"max_exact": 1000, "n_landmarks": 500}'
+        return f"{super()._less_memory()}, or {landmarks}"
 
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
         """Outputs (m,) of a network or, by the first direction of a linearisation, of

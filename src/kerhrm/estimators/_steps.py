@@ -118,7 +118,10 @@ def iterated(prepared: Prepared) -> Fit:
         return fit(prepared.problem, prepared.options, points)
     except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
         problem = "the clustering's equations are singular"
-        hint = "raise clustering_ridge or noise_sd in options"
+        ridge = max(0.01, 10 * max(prepared.options.clustering_ridge))
+        hint = f'give options={{"clustering_ridge": {ridge:g}}}'
+        if prepared.options.noise_sd is not None:
+            hint = "leave noise_sd out of options, or raise it"
         raise KerhrmError(problem, hint) from error
 
 

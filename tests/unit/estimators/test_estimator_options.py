@@ -1,5 +1,6 @@
 """Options of KerHRM's estimators: what is a parameter, and what is an option."""
 
+import ast
 import inspect
 import pickle
 import re
@@ -8,18 +9,22 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+import torch
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kerhrm import (
+    ERM,
     EstimatorOptions,
     KerHRMClassifier,
     KerhrmError,
     KerHRMOptions,
     KerHRMRegressor,
+    NTFMap,
 )
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators._parameters import FitOptions, fit_options
@@ -249,6 +254,60 @@ def test_the_hints_for_an_old_name_can_be_typed() -> None:
     with pytest.raises(KerhrmError, match=r"give options__stop_by='pooled'$"):
         model.set_params(selection="pooled")
     assert model.set_params(options__stop_by="pooled").options == {"stop_by": "pooled"}
+
+
+def typed(hint: str) -> dict[str, Any]:
+    """Options as a hint spells them."""
+    given = re.search(r"options=(\{.*\})", hint)
+    assert given, hint
+    options: dict[str, Any] = ast.literal_eval(given[1])
+    return options
+
+
+def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None:
+    model = KerHRMClassifier(**QUICK, predictor="network", if_not_better="fit")
+    model.set_params(options__learning_rate=1e30, options__steps=30)
+    with pytest.warns(ConvergenceWarning, match="not finite; give options=") as caught:
+        model.fit(labels.x, labels.y)
+    lower = typed(str(caught[0].message))
+    assert lower == {"learning_rate": 1e29}
+    with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
+        ERM(network=(8,), learning_rate=1e36, random_state=0).fit(labels.x, labels.y)
+
+
+def test_the_hint_for_singular_equations_can_be_typed(
+    labels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise torch.linalg.LinAlgError  # type: ignore[attr-defined]
+
+    monkeypatch.setattr("kerhrm.estimators._steps.fit", fails)
+    for ridge, larger in [(1e-300, 0.01), ([1e-3, 0.1], 1.0)]:
+        model = KerHRMClassifier(**QUICK, options={"clustering_ridge": ridge})
+        with pytest.raises(KerhrmError, match="equations are singular; give") as caught:
+            model.fit(labels.x, labels.y)
+        assert typed(str(caught.value)) == {"clustering_ridge": larger}
+    model.set_params(options={"noise_sd": 1e-200})
+    with pytest.raises(KerhrmError, match="singular; leave noise_sd out of options"):
+        model.fit(labels.x, labels.y)
+
+
+def test_the_hint_for_little_memory_helps(
+    labels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features by way of landmarks need no matrix of all rows."""
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    model = KerHRMClassifier(**QUICK)
+    x, y = np.tile(labels.x, (4, 1)), np.tile(labels.y, 4)
+    x = x + np.arange(len(x))[:, None] * 1e-6  # rows that differ
+    monkeypatch.setattr(NTFMap, "fit", fails)
+    words = "fewer rows, or a smaller network or n_init, or options="
+    with pytest.raises(KerhrmError, match=words) as caught:
+        model.fit(x, y)
+    model.set_params(options=typed(str(caught.value))).fit(x, y)
 
 
 @pytest.mark.parametrize("pretest", ["yes", 1, [True], HeterogeneityOptions])
