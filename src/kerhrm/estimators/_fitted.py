@@ -4,6 +4,7 @@ compares with simpler models, which decides what predicts."""
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -48,6 +49,8 @@ class FittedInvariant(WithOptions, TableEstimator):
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
+    #: errors of KerHRM, ERM and a constant on all rows, training rows left out
+    _all_rows: pd.DataFrame | None
 
     def predict_environment_proba(
         self, X: Any, y: Any = None, *, auxiliary: Any = None
@@ -157,14 +160,13 @@ class FittedInvariant(WithOptions, TableEstimator):
             {"KerHRM": outputs, **others}, y, inputs.weights_validation, inputs.task
         )
         report = self.report_ = compare(*errors)
-        if self.if_not_better == "fit":
-            return None
+        keep = self.if_not_better == "fit"
         # in environments that are seen ERM may be better: what counts lies beyond them
         if self._inferred.auxiliary is not None:
+            self._all_rows = report
             doubt = doubts(*errors)[report.index]
-            return constant_only(self.heterogeneity_) or worse_than_constant(
-                report, inputs.task, doubt
-            )
+            worse = worse_than_constant(report, inputs.task, doubt)
+            return None if keep else constant_only(self.heterogeneity_) or worse
         erm = models["ERM"]
         path = columns.inputs if erm.tangents is None else columns.whole
         train = inputs.y.double().cpu().numpy()
@@ -175,9 +177,16 @@ class FittedInvariant(WithOptions, TableEstimator):
         }
         of_validation = {"KerHRM": outputs, **others}
         errors = self._errors_of_all(inputs, of_train, of_validation)
-        report = compare(*errors)
-        doubt = doubts(*errors)[report.index]
-        return not_better(report, inputs.task, prepared.options.margin, doubt)
+        report = self._all_rows = compare(*errors)
+        if keep:
+            return None
+        return not_better(
+            report,
+            inputs.task,
+            prepared.options.margin,
+            self.n_features_in_,
+            doubts(*errors)[report.index],
+        )
 
     def _unseen(
         self, prepared: Prepared, environments: Environments, final: Direction

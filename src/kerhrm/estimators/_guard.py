@@ -29,6 +29,12 @@ LEFT_TOGETHER = 0.9
 BESIDE_CONSTANT = 0.1
 #: that share of labels where all rows are looked at, which leaves less to chance
 BESIDE_OF_ALL = 0.05
+#: where KerHRM's error on all rows is this many times ERM's, or more, ERM has to leave
+#: this share of a constant's error in its worst environment
+DEAR, ERM_FAILS = 1.2, 0.5
+#: fewer columns than this hold few features that could be invariant: where KerHRM costs
+#: something, at most this share of a constant's error may be left in any environment
+FEW_COLUMNS, LEFT_OF_CONSTANT = 20, 0.6
 
 
 def not_detected(result: HeterogeneityResult | None) -> str | None:
@@ -86,6 +92,7 @@ def not_better(
     report: pd.DataFrame,
     task: Task,
     margin: float | None,
+    n_columns: int,
     doubt: pd.Series | None = None,
 ) -> str | None:
     """Why ERM should predict in KerHRM's place; None if KerHRM is better on all rows.
@@ -95,22 +102,98 @@ def not_better(
     labels more where KerHRM's error on all rows is the larger one.  There is no test
     for labels; these limits keep the paper's data, and ERM where labels are wrong at
     random (docs/studies.md).
+
+    Parameters
+    ----------
+    report : DataFrame
+        Errors of KerHRM, ERM and a constant, as :func:`._report.compare` gives them.
+    task : {"regression", "classification"}
+        What the target is.
+    margin : float or None
+        The user's; with one, nothing but a constant is compared besides.
+    n_columns : int
+        Columns of the table.
+    doubt : Series or None
+        Standard errors of KerHRM's error less the constant's, of the same parts.
     """
     share = BESIDE_OF_ALL if task == "classification" else BESIDE_CONSTANT
     if reason := worse_than_constant(report, task, doubt, share):
         return reason
+    left = 1 - (MARGIN if margin is None else margin)
+    if task == "classification" and margin is None:
+        if reason := _nothing_invariant(report, n_columns):
+            return reason
+        if reason := _too_dear(report):
+            return reason
+        if _costs(report):
+            left = _left_at_a_cost(report)
     environments = report.drop(index=ALL)
     ours, erm = environments["KerHRM"].max(), environments["ERM"].max()
-    left = 1 - (MARGIN if margin is None else margin)
-    cost = report.loc[ALL, "KerHRM"] - report.loc[ALL, "ERM"]
-    if task == "classification" and margin is None and cost > COST:
-        beside = (environments["KerHRM"] / environments["constant"]).max()
-        left = min(LEFT_AT_A_COST, LEFT_TOGETHER - beside / 2)
-        left = LEFT_IF_CLEAR if beside <= CLEAR else left
     if not ours < left * erm:
         worst = f"{ours:.3g} against {erm:.3g} in the worst inferred environment"
         return f"KerHRM is not better than ERM ({worst})"
     return None
+
+
+def _costs(report: pd.DataFrame) -> bool:
+    """Whether KerHRM's share of wrong labels on all rows is clearly above ERM's."""
+    ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
+    return bool(ours - erm > COST)
+
+
+def _beside_constant(report: pd.DataFrame) -> float:
+    """Largest share of a constant's error that KerHRM leaves in an environment."""
+    environments = report.drop(index=ALL)
+    left = environments["KerHRM"] / environments["constant"]
+    return float(left.max())
+
+
+def _left_at_a_cost(report: pd.DataFrame) -> float:
+    """Share of ERM's error in the worst environment that may be left at a cost."""
+    beside = _beside_constant(report)
+    if beside <= CLEAR:
+        return LEFT_IF_CLEAR
+    return min(LEFT_AT_A_COST, LEFT_TOGETHER - beside / 2)
+
+
+def _too_dear(report: pd.DataFrame) -> str | None:
+    """Why KerHRM's price is not worth paying, if so.
+
+    Where a feature flips ERM is hardly better than a constant.  Where it is much
+    better, its errors in few rows are no reason for many more in all.
+    """
+    ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
+    if ours < DEAR * erm:
+        return None
+    environments = report.drop(index=ALL)
+    worst = environments["ERM"].idxmax()
+    there, constant = environments.loc[worst, ["ERM", "constant"]]
+    if there >= ERM_FAILS * constant:
+        return None
+    return (
+        f"KerHRM's error is {ours:.3g} against ERM's {erm:.3g} on rows like these, and "
+        f"ERM holds its own in the worst inferred environment ({there:.3g} against a "
+        f"constant's {constant:.3g})"
+    )
+
+
+def _nothing_invariant(report: pd.DataFrame, n_columns: int) -> str | None:
+    """Why labels of a table with few columns have no invariant feature, if so.
+
+    Rows that the one strong column predicts wrongly look like an environment in which
+    it flips; what tells it from one is that nothing else predicts the label.
+    """
+    if n_columns == 1:
+        return "of one column KerHRM would leave nothing to predict by"
+    if n_columns >= FEW_COLUMNS or not _costs(report):
+        return None
+    left = _beside_constant(report)
+    if left <= LEFT_OF_CONSTANT:
+        return None
+    return (
+        f"what KerHRM keeps of {n_columns} columns leaves {left:.0%} of a constant's "
+        f"error in an environment, more than {LEFT_OF_CONSTANT:.0%}"
+    )
 
 
 def price(report: pd.DataFrame, scale: float | None = None) -> str | None:

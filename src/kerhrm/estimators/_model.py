@@ -87,7 +87,7 @@ class InvariantEstimator(FittedInvariant):
 
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
         """Read the table, draw the network's start, and reduce its features."""
-        self._inferred = self._columns = self.report_ = None
+        self._inferred = self._columns = self.report_ = self._all_rows = None
         rows = read_rows(self, given)
         inputs, positions = points_of(self, rows)
         prepared = prepare(given, rows, inputs, positions, options)
@@ -215,7 +215,7 @@ class InvariantEstimator(FittedInvariant):
 
     def _warn_of_price(self) -> None:
         """Warn what the assumption costs if all rows are of one environment."""
-        if (costs := price(self.report_)) is not None:
+        if (costs := price(self._all_rows)) is not None:
             text = f"KerHRM's share of wrong labels is {costs}"
             hint = "if environments are no concern, options={'margin': 1} predicts as"
             warn(f"{text}: {hint} ERM", PriceWarning)

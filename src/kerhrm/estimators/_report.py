@@ -205,7 +205,7 @@ def facts(model: Any) -> dict[str, str]:
         **chosen
     )
     scale = model._units.y_scale if model._task == "regression" else None
-    if (costs := price(model.report_, scale)) is not None:
+    if (costs := price(model._all_rows, scale)) is not None:
         lines["price"] = costs
     if model._inferred.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"

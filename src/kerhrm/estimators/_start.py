@@ -209,6 +209,9 @@ def points_of(
     if units.classes is not None:
         estimator.classes_ = units.classes
     on = partial(_tensor, device=device)
+    environments_validation = None  # of rows that are given for validation
+    if rows.validation is None:
+        environments_validation = on(rows.environments, points.held_out)
     inputs = Inputs(
         units.inputs(x).to(device),
         units.target(target).to(device),
@@ -218,6 +221,7 @@ def points_of(
         estimator.seed_,
         network.to(device),
         environments=on(rows.environments, points.train),
+        environments_validation=environments_validation,
         auxiliary=on(rows.z, points.train),
         auxiliary_validation=on(rows.z, points.held_out),
         weights=on(points.weights),

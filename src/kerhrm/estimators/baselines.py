@@ -185,6 +185,9 @@ class ChiSquareDRO(Baseline):
         Radius of the ball.
     steps, learning_rate : int, float
         Of Adam, on all points.
+    evaluate_every : int, optional
+        Steps between looks at the held-out rows, of which the best weights are kept. By
+        default those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -201,6 +204,7 @@ class ChiSquareDRO(Baseline):
     rho: float = 0.5
     steps: int = 200
     learning_rate: float = 1e-3
+    evaluate_every: int | None = None
     task: Task = "classification"
     network: Any = (1024,)
     validation_fraction: float = 0.2

@@ -41,6 +41,9 @@ class IRM(_Labelled):
         Steps before the penalty's weight applies.
     steps, learning_rate, weight_decay : int, float, float
         Of Adam, on all points; the decay is part of the objective.
+    evaluate_every : int, optional
+        Steps between looks at the held-out rows: the weights with the best mean score
+        in the worst environment are kept. By default those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -61,6 +64,7 @@ class IRM(_Labelled):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
+    evaluate_every: int | None = None
     task: Task = "classification"
     network: Any = (1024,)
     validation_fraction: float = 0.2
@@ -85,6 +89,9 @@ class GroupDRO(_Labelled):
         Step size of the environments' weights; 0 weighs them equally.
     steps, learning_rate, weight_decay : int, float, float
         Of Adam, on all points; the decay is part of the objective.
+    evaluate_every : int, optional
+        Steps between looks at the held-out rows: the weights with the best mean score
+        in the worst environment are kept. By default those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -104,6 +111,7 @@ class GroupDRO(_Labelled):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
+    evaluate_every: int | None = None
     task: Task = "classification"
     network: Any = (1024,)
     validation_fraction: float = 0.2

@@ -36,7 +36,7 @@ def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:
         losses = (f - inputs.y) ** 2
         return worst_mean(losses, options.rho)
 
-    return Fitted({"model": inputs.train(objective, options)})
+    return Fitted({"model": inputs.train_model(objective, options)})
 
 
 def worst_mean(losses: Tensor, rho: float) -> Tensor:

@@ -56,7 +56,9 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
 
     environments = split(inputs.x, inputs.y, "eiil")
     held_out = split(inputs.x_validation, inputs.y_validation, "eiil-validation")
-    inputs = replace(inputs, environments=environments)
+    inputs = replace(
+        inputs, environments=environments, environments_validation=held_out
+    )
     fitted = train_on_environments(inputs, options)
     both = torch.cat([environments, held_out])
     return replace(fitted, environments=one_hot_environments(both, 2))

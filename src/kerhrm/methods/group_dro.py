@@ -39,4 +39,6 @@ def train_group_dro(inputs: Inputs, options: GroupDROOptions) -> Fitted:
         weights = torch.softmax(log_weights, 0)
         return weights @ risks + decay(network, options.weight_decay)
 
-    return Fitted({"model": inputs.train(objective, options)})
+    memberships = inputs.validation_memberships()
+    model = inputs.train_model(objective, options, memberships)
+    return Fitted({"model": model})

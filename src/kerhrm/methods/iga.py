@@ -33,7 +33,9 @@ def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:
         penalty = gradient_variance(risks, network)
         return risks.mean() + options.penalty_weight * penalty
 
-    return Fitted({"model": inputs.train(objective, options)})
+    memberships = inputs.validation_memberships()
+    model = inputs.train_model(objective, options, memberships)
+    return Fitted({"model": model})
 
 
 def gradient_variance(risks: Tensor, network: Network) -> Tensor:

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from kerhrm.algorithm.invariance import point_scores, worst_environment_score
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import predict_linear
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.base import Method as Method
 from kerhrm.networks.base import Network
-from kerhrm.networks.training import Callback, Loss, train
+from kerhrm.networks.training import BestWeights, Callback, Loss, train
 from kerhrm.options import Task
 
 
@@ -122,6 +123,56 @@ class Inputs:
             learning_rate=options.learning_rate,
             callbacks=callbacks,
         )
+
+    def train_model(
+        self, loss: Loss[Network], options: Any, memberships: Tensor | None = None
+    ) -> Network:
+        """Train the network that predicts, and stop it by the rule of all methods.
+
+        Every ``evaluate_every`` steps, and after the last, the validation points are
+        looked at: the score is the lowest mean over the environments that the method
+        works with, of correct labels or of minus the squared errors.  The weights of
+        the best score are kept.
+
+        Parameters
+        ----------
+        loss : callable
+            As in :func:`~kerhrm.networks.training.train`.
+        options : Options
+            With ``learning_rate``, ``steps`` and ``evaluate_every``; None keeps the
+            weights of the last step.
+        memberships : Tensor, (E, m), optional
+            Of the validation points in the environments; by default all are in one.
+
+        Returns
+        -------
+        Network
+            With the weights that are kept.
+        """
+        if options.evaluate_every is None:
+            return self.train(loss, options)
+
+        def score(network: Network) -> Tensor:
+            outputs = network(self.x_validation)
+            scores = point_scores(outputs, self.y_validation, self.task)
+            if memberships is None:
+                return scores.mean()
+            return worst_environment_score(scores[None], memberships.double())[0]
+
+        best = BestWeights(
+            self.network, score, every=options.evaluate_every, steps=options.steps
+        )
+        self.train(loss, options, callbacks=[best])
+        return best.network
+
+    def validation_memberships(self) -> Tensor | None:
+        """Memberships (E, m) of the validation points in the environments that the
+        inputs name; None if they name none."""
+        labels = self.environments_validation
+        if labels is None:
+            return None
+        present = labels.unique()
+        return (labels == present[:, None]).double()
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,17 @@ def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on the environments that the inputs name."""
     environments = inputs.require_environments()
     means = environment_means(environments).to(inputs.x)
-    return train_on(means, inputs, options)
+    return train_on(means, inputs, options, inputs.validation_memberships())
 
 
-def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
+def train_on(
+    means: Tensor,
+    inputs: Inputs,
+    options: IRMOptions,
+    memberships: Tensor | None = None,
+) -> Fitted:
     """Train on environments whose means over the points are the rows of ``means`` (E,
-    n)."""
+    n), and stop by the validation points' memberships (E, m)."""
     loss = loss_of(options.loss, inputs.task)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
@@ -43,7 +48,8 @@ def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
         penalty = weight * (slopes**2).mean()
         return (risk + penalty) / max(weight, 1.0)
 
-    return Fitted({"model": inputs.train(objective, options)})
+    model = inputs.train_model(objective, options, memberships)
+    return Fitted({"model": model})
 
 
 def train_pooled(inputs: Inputs, options: IRMOptions, steps: int) -> Network:

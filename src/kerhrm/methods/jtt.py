@@ -28,6 +28,7 @@ from kerhrm.methods.irm import environment_means, point_loss
 from kerhrm.methods.options import ClosedFormOptions, JTTOptions
 from kerhrm.methods.references import least_norm
 from kerhrm.networks.base import Network
+from kerhrm.networks.training import Loss
 
 
 def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
@@ -36,21 +37,24 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
     The validation points' environments are the identification network's errors on them.
     """
 
-    def fit(weights: Tensor, steps: int) -> Callable[[Tensor], Tensor]:
+    def weighted(weights: Tensor) -> Loss[Network]:
         weights = weights / weights.mean()
 
         def objective(f: Tensor, network: Network, step: int) -> Tensor:
             losses = point_loss(f, inputs.y, options.loss)
             return (weights * losses).mean()
 
-        return inputs.train(objective, options, steps=steps)
+        return objective
 
     equal = torch.ones_like(inputs.y)
-    identification = fit(equal, options.identification_steps)
+    steps = options.identification_steps
+    identification = inputs.train(weighted(equal), options, steps=steps)
     wrong = errors(identification, inputs.x, inputs.y)
     held_out = errors(identification, inputs.x_validation, inputs.y_validation)
     upweighted = torch.where(wrong > 0, options.upweight, 1.0)
-    model = fit(upweighted.to(inputs.y), options.steps)
+    objective = weighted(upweighted.to(inputs.y))
+    groups = one_hot_environments(held_out, 2).mT
+    model = inputs.train_model(objective, options, groups)
     both = torch.cat([wrong, held_out])
     return Fitted({"model": model}, environments=one_hot_environments(both, 2))
 

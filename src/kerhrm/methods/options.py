@@ -21,6 +21,8 @@ from kerhrm.options import (
     option,
 )
 
+STOPPING = "steps between looks at the validation points; null: the last step's network"
+
 
 class ERMOptions(Options):
     """Empirical risk minimisation."""
@@ -38,6 +40,7 @@ class DROOptions(Options):
     rho: PositiveFloat = option(0.5, "radius of the ball")
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
+    evaluate_every: Count | None = option(None, STOPPING)
 
 
 PointLoss = Literal["squared", "logistic"]
@@ -64,6 +67,7 @@ class IRMOptions(Options):
     weight_decay: NonNegative = option(
         0.0, "times the sum of squared weights joins the risks"
     )
+    evaluate_every: Count | None = option(None, STOPPING)
 
 
 class IGAOptions(Options):
@@ -73,6 +77,7 @@ class IGAOptions(Options):
     penalty_weight: NonNegative = option(100.0, "lambda of the gradients' variance")
     steps: Count = option(100, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
+    evaluate_every: Count | None = option(None, STOPPING)
 
 
 class GroupDROOptions(Options):
@@ -87,6 +92,7 @@ class GroupDROOptions(Options):
     weight_decay: NonNegative = option(
         0.0, "times the sum of squared weights joins the risks"
     )
+    evaluate_every: Count | None = option(None, STOPPING)
 
 
 class EIILOptions(IRMOptions):
@@ -110,6 +116,7 @@ class JTTOptions(Options):
     loss: PointLoss = option("logistic", LOSS)
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's, of both networks")
+    evaluate_every: Count | None = option(None, STOPPING)
 
 
 class ClosedFormOptions(Options):

@@ -63,7 +63,8 @@ def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
         sizes = of_train.sum(-1, keepdim=True)
         means = of_train / sizes.clamp_min(1e-12)
     inputs = replace(inputs, network=reference)
-    fitted = train_on(means, inputs, options)
+    of_validation = memberships[len(z) :].mT
+    fitted = train_on(means, inputs, options, of_validation)
     return replace(fitted, environments=memberships)
 
 

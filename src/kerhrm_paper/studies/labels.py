@@ -1,8 +1,9 @@
 """What KerHRM costs where two labels have no environments, and what it keeps.
 
 Table ``labels``: parts ``no environments`` (labels of one law, some wrong at random; 20
-draws each), ``flips`` (a feature follows the label, and its opposite in a share of the
-rows), ``seeds`` (the same in fewer rows: one table, ten seeds of the fit) and ``paper``
+draws each), ``few columns`` (ordinary tables without environments; 20 draws each),
+``flips`` (a feature follows the label, and its opposite in a share of the rows),
+``seeds`` (the same in fewer rows: one table, ten seeds of the fit) and ``paper``
 (Table 1, Colored MNIST, and Table 1 with one environment).  Errors are shares of wrong
 labels on rows of the same law and, of flips and the paper's data, in the worst of other
 environments; ``found`` is the agreement of the inferred environments with the hidden
@@ -21,6 +22,7 @@ from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.estimators.kerhrm import KerHRMClassifier
 from kerhrm.randomness import stream
 from kerhrm_paper.studies.label_laws import FEW, OTHERS, SHAPES, flipped, one_law
+from kerhrm_paper.studies.label_tables import TABLES
 from kerhrm_paper.studies.laws import Points
 from kerhrm_paper.studies.noises import Rows
 from kerhrm_paper.studies.replicates import PaperData
@@ -50,6 +52,7 @@ class Key:
 def units(files: Files) -> Iterator[Unit]:
     """A unit for each fit of KerHRM."""
     yield from of_one_law()
+    yield from of_few_columns()
     yield from of_flips()
     yield from of_seeds()
     yield from of_the_paper(files["raw"])
@@ -68,6 +71,15 @@ def of_one_law() -> Iterator[Unit]:
             case = f"{name}, {wrong:.0%} wrong"
             key = Key("no environments", case, seed)
             fit = partial(harm, name, wrong, seed)
+            yield key.unit(fit)
+
+
+def of_few_columns() -> Iterator[Unit]:
+    """Ordinary tables without environments."""
+    for seed in range(20):
+        for name in TABLES:
+            key = Key("few columns", name, seed)
+            fit = partial(few_columns, name, seed)
             yield key.unit(fit)
 
 
@@ -127,6 +139,18 @@ def harm(name: str, wrong: float, seed: int) -> DataFrame:
     random = stream(seed, *words, "test")
     rows = Rows(random, 4000)
     test = one_law(rows, shape, wrong)
+    return fitted(x, y, seed, [test])
+
+
+def few_columns(name: str, seed: int) -> DataFrame:
+    """An ordinary table, 300 or 1 000 rows."""
+    draw = TABLES[name]
+    words = "labels", "ordinary table", name
+    n = 1000 if seed % 2 else 300
+    random = stream(seed, *words, "train")
+    x, y = draw(Rows(random, n))
+    random = stream(seed, *words, "test")
+    test = draw(Rows(random, 4000))
     return fitted(x, y, seed, [test])
 
 

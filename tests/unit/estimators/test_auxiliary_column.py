@@ -9,7 +9,11 @@ from sklearn.metrics import adjusted_rand_score
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor, TangentRidge
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators import DataWarning, HeterogeneityNotDetectedWarning
+from kerhrm.estimators import (
+    DataWarning,
+    HeterogeneityNotDetectedWarning,
+    PriceWarning,
+)
 
 SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
 
@@ -240,7 +244,9 @@ def test_after_erm_new_rows_need_no_target() -> None:
 
 
 def test_columns_without_a_use_are_refused(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL, if_not_better="fit")
+    with pytest.warns(PriceWarning):
+        model.fit(labels.x, labels.y)
     for method in (model.predict_environment_proba, model.report):
         with pytest.raises(KerhrmError, match="the fit had no auxiliary columns"):
             method(labels.x, labels.y, auxiliary=labels.hidden)

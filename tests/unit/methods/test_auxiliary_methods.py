@@ -185,7 +185,7 @@ def test_zin_infers_the_largest_penalty(
     given = []
     train_on = zin.train_on
     monkeypatch.setattr(
-        zin, "train_on", lambda m, i, o: given.append((m, i)) or train_on(m, i, o)
+        zin, "train_on", lambda m, i, *o: given.append((m, i)) or train_on(m, i, *o)
     )
     options = ZINOptions(
         steps=30, reference_steps=60, inference_steps=600, inference_rate=2e-2

@@ -1,0 +1,123 @@
+"""One rule stops every method that trains a network: the weights of the best look at
+the validation points are kept, by the worst of the environments that the method has.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.registry import METHODS
+from kerhrm.options import Task
+
+EVERY, STEPS = 7, 40
+LOOKS = [7, 14, 21, 28, 35, 40]  # the last step is looked at as well
+QUICK = {
+    "learning_rate": 0.03,
+    "reference_steps": 15,
+    "inference_steps": 100,
+    "inference_rate": 0.05,
+    "identification_steps": 15,
+    "anneal": 3,
+    "hidden": 4,
+    "penalty_weight": 1.0,
+}
+GIVEN = ["irm", "iga", "group_dro"]  #: environments of the validation points
+INFERRED = ["eiil", "jtt", "zin"]
+ONE = ["erm", "dro"]  #: all points are alike
+
+
+def options(name: str, **more: Any) -> Any:
+    kind = METHODS[name].options
+    known = {key: value for key, value in QUICK.items() if key in kind.model_fields}
+    return kind(**known | more)
+
+
+def score(fitted: Fitted, inputs: Inputs, groups: Tensor) -> float:
+    """Lowest mean score in a group, a membership (m,) each, by a loop over points."""
+    outputs = fitted.predict(inputs.x_validation)["model"]
+    means = []
+    for members in groups.T:
+        total = weight = 0.0
+        for share, f, y in zip(members, outputs, inputs.y_validation, strict=True):
+            right = float((f > 0) == (y > 0))
+            error = float(f - y) ** 2
+            total += float(share) * (
+                right if inputs.task == "classification" else -error
+            )
+            weight += float(share)
+        if weight > 0:
+            means.append(total / weight)
+    return min(means)
+
+
+def groups_of(name: str, fitted: Fitted, inputs: Inputs) -> Tensor:
+    """Memberships (m, E) of the validation points in what the method works with."""
+    m = len(inputs.y_validation)
+    if name in INFERRED:
+        assert fitted.environments is not None
+        return fitted.environments[-m:]
+    if name in GIVEN:
+        labels = inputs.environments_validation
+        assert labels is not None
+        return torch.stack([labels == number for number in range(3)], -1).double()
+    return torch.ones(m, 1)
+
+
+CASES = [
+    (name, task) for name in [*ONE, *GIVEN, *INFERRED] for task in METHODS[name].tasks
+]
+
+
+@pytest.mark.parametrize(("name", "task"), CASES)
+def test_the_best_look_in_the_worst_environment_is_kept(
+    name: str, task: Task, draw: Callable[..., Inputs]
+) -> None:
+    more: dict[str, Any] = {}
+    if task == "regression" and name in ("eiil", "iga"):
+        more["loss"] = "squared"
+    inputs = draw(task, n=30, noise=1.5, widths=(32,), environments=3)
+    train = METHODS[name].train
+    fits = {}
+    for steps in LOOKS:
+        # a single look, at the last step, is the network of the last step
+        given = options(name, steps=steps, evaluate_every=steps, **more)
+        fits[steps] = train(inputs, given)
+    groups = groups_of(name, fits[STEPS], inputs)
+    # the first one among equals
+    best = max(LOOKS, key=lambda steps: score(fits[steps], inputs, groups))
+    stopped = train(inputs, options(name, steps=STEPS, evaluate_every=EVERY, **more))
+    expected = fits[best].predict(inputs.x)["model"]
+    torch.testing.assert_close(stopped.predict(inputs.x)["model"], expected)
+
+
+@pytest.mark.parametrize("name", ["dro", *GIVEN, *INFERRED])
+def test_without_looks_the_last_step_predicts(
+    name: str, draw: Callable[..., Inputs]
+) -> None:
+    inputs = draw("classification", n=30, environments=3)
+    train = METHODS[name].train
+    last = train(inputs, options(name, steps=9))
+    looked = train(inputs, options(name, steps=9, evaluate_every=9))
+    expected = last.predict(inputs.x)["model"]
+    assert torch.equal(looked.predict(inputs.x)["model"], expected)
+
+
+def test_validation_points_of_no_environment_count_alike(
+    draw: Callable[..., Inputs],
+) -> None:
+    inputs = draw("classification", n=30, noise=1.5, environments=3)
+    unknown = replace(inputs, environments_validation=None)
+    assert unknown.validation_memberships() is None
+    train = METHODS["irm"].train
+    given = options("irm", steps=STEPS, evaluate_every=EVERY)
+    fits = [train(unknown, options("irm", steps=s, evaluate_every=s)) for s in LOOKS]
+    everyone = torch.ones(len(inputs.y_validation), 1)
+    best = max(fits, key=lambda fitted: score(fitted, inputs, everyone))
+    stopped = train(unknown, given)
+    expected = best.predict(inputs.x)["model"]
+    torch.testing.assert_close(stopped.predict(inputs.x)["model"], expected)
