@@ -1,8 +1,7 @@
 """Validated options: the base class, common types of values, and errors in one line."""
 
-import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
@@ -16,13 +15,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from kerhrm.errors import KerhrmError, shortened, shown
+from kerhrm.errors import KerhrmError, shortened, shown, suggest
 from kerhrm.plugins import check_by_name, check_entry
 
 #: what is learned
 Task = Literal["classification", "regression"]
 Item = TypeVar("Item")
-MANY = 12  #: names that an error lists
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -151,26 +149,6 @@ def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     message = re.sub(r"^\w+ should", "must", message)
     problem, _, hint = message.partition("; ")
     return problem, hint or None
-
-
-def suggest(word: str, known: Collection[str]) -> str:
-    """Hint for an unknown name: the nearest known one, or all if they are few."""
-    close = similar(str(word), known)
-    return f"did you mean '{close}'?" if close else known_are(known)
-
-
-def known_are(names: Collection[str]) -> str:
-    """Hint of the names that are known, or the first ones."""
-    text = f"known are: {', '.join(list(names)[:MANY])}"
-    n_more = len(names) - MANY
-    return f"{text} and {n_more} more" if n_more > 0 else text
-
-
-def similar(word: str, known: Collection[str]) -> str | None:
-    """The known name that is nearest, whatever its case; None if none is near."""
-    spelled = {name.casefold(): name for name in map(str, known)}
-    close = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
-    return spelled[close[0]] if close else None
 
 
 def misfit(why: str, *key: str) -> ValidationError:

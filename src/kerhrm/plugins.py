@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
-from kerhrm.errors import KerhrmError, shortened, shown
+from kerhrm.errors import KerhrmError, shortened, shown, suggest
 
 T = TypeVar("T")
 PLACES = "KERHRM_PLUGINS"  #: variable with the folders of packages that count
@@ -188,6 +188,16 @@ class Registry(Mapping[str, T]):
     def is_built_in(self, name: str) -> bool:
         """Whether a name is of no package; none is imported."""
         return name in self._built_in
+
+    def known(self, name: str) -> str:
+        """Return a name that is there.
+
+        Raises KerhrmError, with the nearest one, if it is not.
+        """
+        if name in self:
+            return name
+        problem = f"no such name in {self.group}"
+        raise KerhrmError(problem, suggest(name, self))
 
     def load(self) -> Mapping[str, T]:
         """Import the packages, once, and return their objects by name.

@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import Count, Entry, Options, Some, option, suggest
+from kerhrm.errors import KerhrmError, suggest
+from kerhrm.options import (
+    Count,
+    Entry,
+    Options,
+    Some,
+    option,
+)
 from kerhrm_paper.config.fields import nearest
 
 

@@ -19,18 +19,9 @@ from kerhrm.options import (
     Probability,
     Some,
     option,
-    suggest,
 )
 
-
-def _penalty(name: str) -> str:
-    """Refuse an unknown penalty."""
-    if name not in PENALTIES:
-        raise ValueError(f"no such penalty; {suggest(name, PENALTIES)}")
-    return name
-
-
-PenaltyName = Annotated[str, AfterValidator(_penalty)]
+PenaltyName = Annotated[str, AfterValidator(PENALTIES.known)]
 
 
 class HeterogeneityOptions(Options):

@@ -23,9 +23,11 @@ from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.estimators._state import restored, stored
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
-from kerhrm.tables.data import Units, read_features
-from kerhrm.tables.target import read_target, read_weights
-from kerhrm.tables.unusual import outside
+from kerhrm.tables.arrays import (
+    read_target,
+    read_weights,
+)
+from kerhrm.tables.data import Units, outside, read_features
 from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time
@@ -157,7 +159,7 @@ def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
     with torch.no_grad():
         finite = bool(torch.isfinite(estimator._evaluate(predictor, x[:BLOCK])).all())
     if not finite:
-        text = f"outputs at training rows are not finite; {estimator._calmer()}"
+        text = f"the training diverged: outputs are not finite; {estimator._calmer()}"
         warn(text, ConvergenceWarning)
     estimator._predictor = predictor.to(torch.device("cpu"))
 

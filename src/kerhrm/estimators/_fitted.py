@@ -18,7 +18,6 @@ from kerhrm.estimators._guard import (
     not_better,
     worse_than_constant,
 )
-from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._left_out import left_out
 from kerhrm.estimators._parameters import WithOptions, read_options
 from kerhrm.estimators._report import (
@@ -29,14 +28,14 @@ from kerhrm.estimators._report import (
     indicators,
     simple_models,
 )
-from kerhrm.estimators._steps import Prepared
+from kerhrm.estimators._steps import InferredEnvironments, Prepared
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
+from kerhrm.tables.arrays import read_target
 from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import read_features
-from kerhrm.tables.target import read_target
 
 
 class FittedInvariant(WithOptions, TableEstimator):

@@ -16,10 +16,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
-from kerhrm.errors import KerhrmError, ParameterError, shown
+from kerhrm.errors import KerhrmError, ParameterError, shown, similar
 from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.options import Natural, Options, listed, python_value, similar
+from kerhrm.options import (
+    Natural,
+    Options,
+    listed,
+    python_value,
+)
 from kerhrm.plugins import load_entry
 
 T = TypeVar("T", bound=Options)

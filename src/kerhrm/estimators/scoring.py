@@ -9,10 +9,8 @@ import pandas as pd
 from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.options import suggest
-from kerhrm.tables.arrays import column
-from kerhrm.tables.index import check_order
+from kerhrm.errors import KerhrmError, shown, suggest
+from kerhrm.tables.arrays import check_order, column
 from kerhrm.tables.labels import read_labels
 
 Scorer = Callable[[Any, Any, Any], float]

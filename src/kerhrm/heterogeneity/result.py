@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kerhrm.algorithm.record import Record
+from kerhrm.algorithm.records import Record
 
 MIN_POINTS = 80
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.inspection import permutation_importance
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.options import suggest
+from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 from kerhrm.plots.drawing import interval, points
 from kerhrm.plots.table import Rows, read

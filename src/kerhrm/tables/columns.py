@@ -15,10 +15,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import DataWarning, KerhrmError, shown, warn
-from kerhrm.options import suggest
+from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
+from kerhrm.tables.arrays import check_values
 from kerhrm.tables.cells import EXACT, TRUTH, listed, plain, text_of
-from kerhrm.tables.data import check_values
 from kerhrm.tables.dates import iso_times, starts
 from kerhrm.tables.index import first_row
 

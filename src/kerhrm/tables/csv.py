@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm.files import File
-from kerhrm.options import suggest
 from kerhrm.tables.cells import (
     EXACT,
     check_decimal,

@@ -32,6 +32,9 @@ from kerhrm.randomness import stream
 MAX_UNITS = 10_000_000
 MIN_ROWS = 20  #: different rows, without which equal ones are draws
 
+#: share of rows with the inputs of others above which it is told
+REPEATED = 0.1
+
 
 @dataclass(frozen=True)
 class DistinctRows:
@@ -265,3 +268,25 @@ def split(
     validates = np.zeros(n, dtype=bool)
     validates[taken] = True
     return np.flatnonzero(~validates), np.flatnonzero(validates)
+
+
+def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
+    """How many of distinct rows (n, d) have the inputs of another one, with another
+    target (n,); None: so few that they may be so by chance.
+
+    As several measurements of one patient, or a joined table: such rows tell each
+    other's target, so that a model that repeats it looks best.  Rows are sorted by
+    their inputs, so that equal ones are neighbours.
+    """
+    new = np.ones(len(x), dtype=bool)  # unlike the row before it
+    new[1:] = (x[1:] != x[:-1]).any(axis=1)
+    of = np.cumsum(new) - 1
+    codes = np.unique(target, return_inverse=True)[1]
+    # different targets of every row's inputs
+    targets = np.bincount(np.unique(np.column_stack([of, codes]), axis=0)[:, 0])[of]
+    shared = int((targets > 1).sum())
+    if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
+        return None
+    text = f"{shared} of {len(x)} rows have the inputs of another row with another"
+    hint = "give one row for each unit, as the mean of its targets"
+    return f"{text} target, and are taken for independent; {hint}"

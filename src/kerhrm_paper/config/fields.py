@@ -6,7 +6,14 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from kerhrm.options import NonEmpty, NotBool, known_are, similar
+from kerhrm.errors import (
+    known_are,
+    similar,
+)
+from kerhrm.options import (
+    NonEmpty,
+    NotBool,
+)
 from kerhrm_paper.config.run_folder import no_folder
 
 MAX_SEEDS = 10_000

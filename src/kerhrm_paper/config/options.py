@@ -8,8 +8,11 @@ from typing import Any, get_origin
 
 from pydantic import ValidationError
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import Options, suggest, worded
+from kerhrm.errors import KerhrmError, suggest
+from kerhrm.options import (
+    Options,
+    worded,
+)
 from kerhrm_paper.config.fields import Names, closest
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.invalid import invalid

@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from kerhrm.errors import FileError, KerhrmError, shown
-from kerhrm.options import MANY, NotBool, Options, known_are, misfit, option
+from kerhrm.errors import (
+    MANY,
+    FileError,
+    KerhrmError,
+    known_are,
+    shown,
+)
+from kerhrm.options import (
+    NotBool,
+    Options,
+    misfit,
+    option,
+)
 from kerhrm_paper.config.config import page_name
 from kerhrm_paper.config.fields import matching, nearest
 from kerhrm_paper.config.mark import HARMLESS

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.options import suggest
+from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm_paper.config.nameable import (
     Misspelled,
     Schema,
