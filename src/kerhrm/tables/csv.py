@@ -153,10 +153,13 @@ def _codes(table: pd.DataFrame, text: str, path: Path, layout: Layout) -> list[i
     begins = re.compile(rf"(?:^|[\"{re.escape(layout.sep)}]) {{0,9}}[+-]?0\d", re.M)
     if not layout.rows or not begins.search(text, layout.start):
         return []
-    kinds = [dtype.kind in "iuf" for dtype in table.dtypes]
-    numbers = [number for number, numeric in enumerate(kinds) if numeric]
-    cells = _parse(text, path, layout, dict.fromkeys(numbers, str)).iloc[:, numbers]
-    return [numbers[place] for place in zeros_first(cells)]
+    numeric = [
+        number for number, dtype in enumerate(table.dtypes) if dtype.kind in "iuf"
+    ]
+    as_text = dict.fromkeys(numeric, str)
+    cells = _parse(text, path, layout, as_text)
+    begin_with_zero = zeros_first(cells.iloc[:, numeric])
+    return [numeric[place] for place in begin_with_zero]
 
 
 def column_name(name: Any, what: str) -> str:

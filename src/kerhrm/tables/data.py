@@ -77,9 +77,14 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
 
 def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
     """Refuse a column of whole numbers some of which are one in float64."""
-    for j in np.flatnonzero(np.abs(x).max(0) > EXACT):
-        whole = frame(X).iloc[:, j] if is_frame(X) else np.asarray(X)[:, j]
-        if whole.dtype.kind in "iu" and pd.unique(whole).size > np.unique(x[:, j]).size:
+    largest = np.abs(x).max(0)
+    for j in np.flatnonzero(largest > EXACT):
+        given = frame(X).iloc[:, j] if is_frame(X) else np.asarray(X)[:, j]
+        if given.dtype.kind not in "iu":
+            continue
+        n_given = pd.unique(given).size
+        n_read = np.unique(x[:, j]).size
+        if n_given > n_read:
             problem = f"{names[j]} has integers too large for float64 to tell apart"
             raise KerhrmError(problem, "subtract the column's minimum")
 
@@ -239,13 +244,19 @@ def limits_of(x: np.ndarray) -> np.ndarray:
     A constant column has no limits, since it does not predict.  Nor has one of very
     many that has one value in half of the rows: a pixel.
     """
-    limits = np.stack([x.min(0), x.max(0)])
-    free = limits[0] == limits[1]
-    if x.shape[1] > PIXELS:
-        ordered, half = np.sort(x, axis=0), (len(x) + 1) // 2
-        free |= (ordered[half - 1 :] == ordered[: len(x) - half + 1]).any(0)
-    limits[:, free] = np.array([[-np.inf], [np.inf]])
-    return limits
+    n, d = x.shape
+    least = x.min(0)
+    largest = x.max(0)
+    free = least == largest
+    if d > PIXELS:
+        half = (n + 1) // 2
+        ordered = np.sort(x, axis=0)
+        first = ordered[: n - half + 1]
+        as_many_later = ordered[half - 1 :]
+        free |= (first == as_many_later).any(0)
+    least[free] = -np.inf
+    largest[free] = np.inf
+    return np.stack([least, largest])
 
 
 def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:

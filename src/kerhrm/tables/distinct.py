@@ -64,12 +64,14 @@ class DistinctRows:
         They are sorted by the last column, then by the one before it.
         """
         n = len(table)
-        weights = np.ones(n) if weights is None else weights
-        counted = np.flatnonzero(weights > NO_WEIGHT * weights.max(initial=0.0))
+        if weights is None:
+            weights = np.ones(n)
+        least = NO_WEIGHT * weights.max(initial=0.0)
+        counted = np.flatnonzero(weights > least)
         # equal rows by weight, so that their sum does not depend on their order
-        order = counted[np.lexsort((weights[counted], *table[counted].T))]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (table[order[1:]] != table[order[:-1]]).any(axis=1)
+        keys = (weights[counted], *table[counted].T)
+        order = counted[np.lexsort(keys)]
+        new = _unlike_the_one_before(table[order])
         of = np.full(n, -1)
         of[order] = np.cumsum(new) - 1
         first = order[new]
@@ -137,10 +139,13 @@ def column_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     hashes = []
     for column in x.T:
-        ranks = np.unique(column, return_inverse=True)[1].astype(np.int64)
-        pairs = np.ascontiguousarray(ranks[np.lexsort((ranks, y))])
+        _, codes = np.unique(column, return_inverse=True)
+        ranks = codes.astype(np.int64)
+        by_number = np.lexsort((ranks, y))
+        pairs = np.ascontiguousarray(ranks[by_number])
         hashes.append(blake2b(pairs.tobytes(), digest_size=16).digest())
-    return np.array(sorted(range(len(hashes)), key=hashes.__getitem__), dtype=np.int64)
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    return np.array(order, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -270,6 +275,13 @@ def split(
     return np.flatnonzero(~validates), np.flatnonzero(validates)
 
 
+def _unlike_the_one_before(rows: np.ndarray) -> np.ndarray:
+    """Which of rows (n, c) differ from the row before them, (n,), bool."""
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return new
+
+
 def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
     """How many of distinct rows (n, d) have the inputs of another one, with another
     target (n,); None: so few that they may be so by chance.
@@ -278,13 +290,12 @@ def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
     other's target, so that a model that repeats it looks best.  Rows are sorted by
     their inputs, so that equal ones are neighbours.
     """
-    new = np.ones(len(x), dtype=bool)  # unlike the row before it
-    new[1:] = (x[1:] != x[:-1]).any(axis=1)
-    of = np.cumsum(new) - 1
-    codes = np.unique(target, return_inverse=True)[1]
-    # different targets of every row's inputs
-    targets = np.bincount(np.unique(np.column_stack([of, codes]), axis=0)[:, 0])[of]
-    shared = int((targets > 1).sum())
+    new = _unlike_the_one_before(x)
+    of = np.cumsum(new) - 1  # different inputs of every row
+    _, codes = np.unique(target, return_inverse=True)
+    pairs = np.unique(np.column_stack([of, codes]), axis=0)
+    n_targets = np.bincount(pairs[:, 0])
+    shared = int((n_targets[of] > 1).sum())
     if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
         return None
     text = f"{shared} of {len(x)} rows have the inputs of another row with another"

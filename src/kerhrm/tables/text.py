@@ -156,17 +156,23 @@ def _likely(data: bytes) -> str:
 
 def _is_frequent(signs: str, encoding: str) -> bool:
     """Whether signs beyond ASCII are those that are frequent in an encoding."""
+    n = len(signs)
     if encoding in ("cp932", "euc_jp"):
-        kana, known = len(KANA.findall(signs)), len(JAPANESE.findall(signs))
-        return kana > 0.1 * len(signs) and known > 0.9 * len(signs)
+        n_kana = len(KANA.findall(signs))
+        n_japanese = len(JAPANESE.findall(signs))
+        return n_kana > 0.1 * n and n_japanese > 0.9 * n
     if encoding == "euc_kr":
+        n_korean = len(HANGUL.findall(signs))
         # fewer could be Chinese by chance
-        several = len({*signs}) >= MIN_SIGNS
-        return several and len(HANGUL.findall(signs)) > 0.9 * len(signs)
+        several = len(set(signs)) >= MIN_SIGNS
+        return several and n_korean > 0.9 * n
     core = "gb2312" if encoding == "gb18030" else encoding
-    first = [sign.encode(core, "ignore")[:1] for sign in signs]
-    known = sum(re.fullmatch(FREQUENT[core], byte) is not None for byte in first)
-    return known > 0.85 * len(signs)
+    n_frequent = 0
+    for sign in signs:
+        first = sign.encode(core, "ignore")[:1]
+        if re.fullmatch(FREQUENT[core], first):
+            n_frequent += 1
+    return n_frequent > 0.85 * n
 
 
 def _decoded(data: bytes, encoding: str) -> str | None:

@@ -28,28 +28,34 @@ def gives_away(
     """
     if kind == "text":
         values = pd.factorize(values)[0]
-    missing = pd.isna(values)
-    levels, codes = np.unique(np.where(missing, np.inf, values), return_inverse=True)
-    counts, sums = np.bincount(codes), np.bincount(codes, weights=target)
-    alone = counts[codes] == 1
-    predicted = (sums[codes] - target) / np.maximum(counts[codes] - 1, 1)
+    filled = np.where(pd.isna(values), np.inf, values)
+    levels, codes = np.unique(filled, return_inverse=True)
+    counts = np.bincount(codes)
+    sums = np.bincount(codes, weights=target)
+    n_others = counts[codes] - 1
+    alone = n_others == 0
+    predicted = (sums[codes] - target) / np.maximum(n_others, 1)
     predicted[alone] = target.mean()
     judged = np.ones(len(target), dtype=bool)
     known = levels < np.inf
-    if kind != "text" and known.sum() > 2:
+    n_known = int(known.sum())
+    if kind != "text" and n_known > 2:
+        last = n_known - 1
+        of_levels = sums / counts
         means = np.full(len(levels), target.mean())
-        last = int(known.sum()) - 1
-        means[1:last] = _by_neighbours(levels[known], (sums / counts)[known])
+        means[1:last] = _by_neighbours(levels[known], of_levels[known])
         predicted[alone] = means[codes[alone]]
-        judged = ~(alone & np.isin(codes, [0, last]))
-    target, predicted = target[judged], predicted[judged]
+        at_an_end = np.isin(codes, [0, last])
+        judged = ~(alone & at_an_end)
+    target = target[judged]
+    predicted = predicted[judged]
     if regression:
         errors = ((target - predicted) ** 2).mean()
-        return bool(errors < (1 - GIVEN_AWAY) * target.var())
+        largest = (1 - GIVEN_AWAY) * target.var()
+        return bool(errors < largest)
     right = (predicted > 0.5) == (target > 0.5)
-    return bool(
-        np.mean([right[target == label].mean() for label in (0, 1)]) > GIVEN_AWAY
-    )
+    accuracies = [right[target == label].mean() for label in (0, 1)]
+    return bool(np.mean(accuracies) > GIVEN_AWAY)
 
 
 def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -64,13 +70,18 @@ def rows_of_the_fit(
 ) -> str | None:
     """How many validation rows are among the distinct rows (inputs and targets) of the
     fit; None: so few that they may be so by chance."""
-    n = len(rows[0])
-    codes = np.unique(np.concatenate([rows[1], validation[1]]), return_inverse=True)[1]
-    table = np.column_stack([codes, np.concatenate([rows[0], validation[0]])])
+    inputs, target = rows
+    other_inputs, other_target = validation
+    n = len(inputs)
+    m = len(other_inputs)
+    targets = np.concatenate([target, other_target])
+    _, codes = np.unique(targets, return_inverse=True)
+    both = np.concatenate([inputs, other_inputs])
+    table = np.column_stack([codes, both])
     table += 0.0  # -0.0 is 0.0
     hashes = [hash(row.tobytes()) for row in table]
     known = set(hashes[:n])
-    again, m = sum(row in known for row in hashes[n:]), len(table) - n
+    again = sum(row in known for row in hashes[n:])
     if again <= REPEATED * m or alike_by_chance(table[:n]):
         return None
     text = f"{again} of {m} validation rows are rows of the fit"
@@ -83,11 +94,14 @@ def telling_auxiliary(
 ) -> str | None:
     """The first of auxiliary columns (n, c) that gives the target (n,) away."""
     regression = task == "regression"
-    y = target if regression else np.unique(target, return_inverse=True)[1]
-    for j, (name, values) in enumerate(zip(names, z.T, strict=True)):
-        if gives_away("number", values, y, regression):
-            column = f"auxiliary column {j if name is None else shown(name)}"
-            hint = "give a column that says when, where or how a row came about"
-            text = f"{column} gives the target away, so that environments are parts"
-            return f"{text} of the target; {hint}"
+    y = target
+    if not regression:
+        _, y = np.unique(target, return_inverse=True)
+    for j, name in enumerate(names):
+        if not gives_away("number", z[:, j], y, regression):
+            continue
+        column = f"auxiliary column {j if name is None else shown(name)}"
+        text = f"{column} gives the target away, so that environments are parts"
+        hint = "give a column that says when, where or how a row came about"
+        return f"{text} of the target; {hint}"
     return None
