@@ -226,14 +226,17 @@ def _all_rows(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     a distinct row validate."""
     rows = np.argsort(distinct.of, kind="stable")
     of = distinct.of[rows]
-    number = np.arange(len(of)) - np.searchsorted(of, of)  # among its equals
+    first_equal = np.searchsorted(of, of)
+    number = np.arange(len(of)) - first_equal  # among its equals
+    n_train = (distinct.units - held_out)[of]
+    whole = held_out[of] == 0
     several = distinct.units[of] > 1
-    trains = np.where(
-        several, number < (distinct.units - held_out)[of], held_out[of] == 0
-    )
-    train, others = rows[trains], rows[~trains]
+    trains = np.where(several, number < n_train, whole)
+    train = rows[trains]
+    others = rows[~trains]
+    order = np.concatenate([train, others])
     positions = np.empty(len(rows), dtype=np.int64)
-    positions[np.concatenate([train, others])] = np.arange(len(rows))
+    positions[order] = np.arange(len(rows))
     return Split(train, others, None, None, None, positions)
 
 
