@@ -26,7 +26,7 @@ def with_torch(x: np.ndarray, weights: dict[str, np.ndarray]) -> Kernel:
 
     from benchmarks.contenders import as_module, vmap_matrix
     from kerhrm.features.ntf import extract
-    from kerhrm.networks.mlp import MLP
+    from kerhrm.networks.build import MLP
 
     points = torch.from_numpy(x)
     tensors = {name: torch.from_numpy(array) for name, array in weights.items()}

@@ -1,10 +1,14 @@
-"""Exceptions for everything that a user can correct, one line each, and warnings."""
+"""Exceptions for everything that a user can correct, one line each, with hints, and
+warnings."""
 
+import difflib
 import sys
 import warnings
+from collections.abc import Collection
 
 #: packages whose lines no user has written: this one, and those that call it
 INSIDE = frozenset({"kerhrm", "sklearn", "joblib", "torch"})
+MANY = 12  #: names that a hint lists
 
 
 class KerhrmError(ValueError):
@@ -40,11 +44,36 @@ def shown(value: object, length: int = 60) -> str:
     """
     if getattr(value, "shape", None) == ():  # of NumPy: 1.0, not np.float64(1.0)
         value = value.item()  # type: ignore[attr-defined]
-    text = " ".join(repr(value).split())
+    return shortened(repr(value), length)
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """Text on one line, and not longer than that."""
+    text = " ".join(text.split())
     if len(text) <= length:
         return text
     start = text[: length - 3]
     return f"{start}..."
+
+
+def suggest(word: str, known: Collection[str]) -> str:
+    """Hint for an unknown name: the nearest known one, or all if they are few."""
+    close = similar(str(word), known)
+    return f"did you mean '{close}'?" if close else known_are(known)
+
+
+def known_are(names: Collection[str]) -> str:
+    """Hint of the names that are known, or the first ones."""
+    text = f"known are: {', '.join(list(names)[:MANY])}"
+    n_more = len(names) - MANY
+    return f"{text} and {n_more} more" if n_more > 0 else text
+
+
+def similar(word: str, known: Collection[str]) -> str | None:
+    """The known name that is nearest, whatever its case; None if none is near."""
+    spelled = {name.casefold(): name for name in map(str, known)}
+    close = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
+    return spelled[close[0]] if close else None
 
 
 class FileError(KerhrmError, OSError):

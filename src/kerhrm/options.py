@@ -1,9 +1,8 @@
 """Validated options: the base class, common types of values, and errors in one line."""
 
-import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal, Self, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -16,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import KerhrmError, shortened, shown, suggest
 from kerhrm.plugins import check_by_name, check_entry
 
 #: what is learned
@@ -69,9 +68,31 @@ def option(default: Any, meaning: str) -> Any:
 
 
 class Options(BaseModel):
-    """Base of all options: frozen, and refuses keys that it does not know."""
+    """Base of all options: frozen, and refuses keys that it does not know.
+
+    Raises KerhrmError naming the first invalid key, its value and the constraint.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    #: names of earlier versions, and what they are now
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, /, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise self._refused(error, f"{type(self).__name__}: ") from error
+
+    # Options inside options are validated in place, as pydantic does without an
+    # __init__: an error has the whole path.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).model_fields:
+            problem = f"{name}: options are frozen"
+            raise KerhrmError(problem, f"build others: {type(self).__name__}(...)")
+        super().__setattr__(name, value)
 
     @model_validator(mode="before")
     @classmethod
@@ -80,9 +101,15 @@ class Options(BaseModel):
             return options
         for key in options:
             if key not in cls.model_fields:
-                hint = suggest(key, cls.model_fields)
-                raise misfit(f"no such key; {hint}", key)
+                raise misfit(f"no such key; {cls.instead_of(key)}", key)
         return options
+
+    @classmethod
+    def instead_of(cls, key: Any) -> str:
+        """Hint for an unknown key: its name of today, or the nearest one."""
+        if key in cls.renamed:
+            return f"it is {cls.renamed[key]!r} now"
+        return suggest(str(key), cls.model_fields)
 
     @classmethod
     def parse(cls, options: Mapping[str, Any], where: str = "") -> Self:
@@ -92,15 +119,25 @@ class Options(BaseModel):
         value and the constraint.
         """
         try:
-            return cls(**options)
+            return cls.model_validate(dict(options))
         except ValidationError as error:
-            first = error.errors()[0]
-            path = ".".join(str(step) for step in first["loc"])
-            key = f"{where}{path}".rstrip(".")
-            if first["type"] != "misfit":
-                key += f"={shown(first['input'])}"
-            problem, hint = worded(first)
-            raise KerhrmError(f"{key}: {problem}", hint) from error
+            raise cls._refused(error, where) from error
+
+    @classmethod
+    def _refused(cls, error: ValidationError, where: str) -> KerhrmError:
+        """First error of a validation in one line, which has the option's default."""
+        first = error.errors()[0]
+        name, *below = first["loc"] or ("",)
+        path = ".".join(shortened(str(step)) for step in first["loc"])
+        key = f"{where}{path}" if path else where.rstrip(".")
+        problem, hint = worded(first)
+        if first["type"] == "misfit":
+            return KerhrmError(f"{key}: {problem}", hint)
+        field = cls.model_fields.get(str(name))
+        whole = all(isinstance(step, int) for step in below)
+        if field is not None and whole and not field.is_required():
+            hint = hint or f"the default is {shown(field.get_default())}"
+        return KerhrmError(f"{key}={shown(first['input'])}: {problem}", hint)
 
 
 def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -112,21 +149,6 @@ def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     message = re.sub(r"^\w+ should", "must", message)
     problem, _, hint = message.partition("; ")
     return problem, hint or None
-
-
-def suggest(word: str, known: Collection[str]) -> str:
-    """Hint for an unknown name: the nearest known one, or all of them."""
-    close = similar(str(word), known)
-    if close:
-        return f"did you mean '{close}'?"
-    return f"known are: {', '.join(known)}"
-
-
-def similar(word: str, known: Collection[str]) -> str | None:
-    """The known name that is nearest, whatever its case; None if none is near."""
-    spelled = {name.casefold(): name for name in map(str, known)}
-    close = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
-    return spelled[close[0]] if close else None
 
 
 def misfit(why: str, *key: str) -> ValidationError:
@@ -147,8 +169,8 @@ def check_declared(options: Any) -> None:
         if field.is_required():
             problem = f"option {key} of {options.__name__} has no default"
             raise KerhrmError(problem, "give every option one")
-    defaults = options().model_dump()
     try:
+        defaults = options().model_dump()
         options.parse(defaults, where=f"default of {options.__name__}.")
     except KerhrmError as error:
         raise KerhrmError(error.problem, "correct the default, or its range") from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import KerhrmError, shortened, shown, suggest
 
 T = TypeVar("T")
 PLACES = "KERHRM_PLUGINS"  #: variable with the folders of packages that count
@@ -27,14 +27,15 @@ def load_entry(entry: str) -> Any:
     :class:`KerhrmError` if that fails.
     """
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", entry):
-        raise KerhrmError(f"'{entry}' is not an entry point", HINT)
+        raise KerhrmError(f"{shown(entry, 100)} is not an entry point", HINT)
     module, _, name = entry.partition(":")
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # the module's code may do anything
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        raise KerhrmError(f"cannot load '{entry}': {what}", HINT) from error
+        what = shortened(f"{type(error).__name__}: {error}", 200)
+        problem = f"cannot load {shown(entry, 100)}: {what}"
+        raise KerhrmError(problem, HINT) from error
 
 
 class Lazy:
@@ -187,6 +188,16 @@ class Registry(Mapping[str, T]):
     def is_built_in(self, name: str) -> bool:
         """Whether a name is of no package; none is imported."""
         return name in self._built_in
+
+    def known(self, name: str) -> str:
+        """Return a name that is there.
+
+        Raises KerhrmError, with the nearest one, if it is not.
+        """
+        if name in self:
+            return name
+        problem = f"no such name in {self.group}"
+        raise KerhrmError(problem, suggest(name, self))
 
     def load(self) -> Mapping[str, T]:
         """Import the packages, once, and return their objects by name.

@@ -121,7 +121,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "n_environments": [0, 1.5, "a"],
     "clustering_ridge": [0, -1.0, "a"],
     "penalty": ["none", 3],
-    "pretest": ["yes", 3],
+    "pretest": ["yes", 3, {"level": 3}, {"levle": 0.1}, KerHRMOptions()],
     "options": ["ridge", 3, ["ridge"], {"ridge": None}, {"stop_by": "luck"}, {"": 1}],
     "margin": [-1, 2, "a"],
     "task": ["ranking", None, 3],

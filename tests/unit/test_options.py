@@ -1,11 +1,19 @@
 """Options are refused in one line that names the key."""
 
+import re
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import Count, Entry, Options, Some, option, suggest
+from kerhrm.errors import KerhrmError, suggest
+from kerhrm.options import (
+    Count,
+    Entry,
+    Options,
+    Some,
+    option,
+)
 from kerhrm_paper.config.fields import nearest
 
 
@@ -34,11 +42,50 @@ def test_errors_are_one_line_with_the_key(values: dict[str, Any], message: str) 
     assert "\n" not in str(caught.value)
 
 
+class Outer(Options):
+    """Options with options inside."""
+
+    inner: Example = option(Example(), "of a method")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"steps": 0}, "Example: steps=0: must be greater than 0; the default is 1"),
+        ({"alpha": [1, "x"]}, "Example: alpha.1='x': must be a valid number, unable"),
+        ({"step": 3}, "Example: step: no such key; did you mean 'steps'?"),
+        ({"x" * 300: 3}, f"Example: {'x' * 57}...: no such key; known are: steps, alp"),
+        ({"module": "x" * 300}, "... is not an entry point; write"),
+    ],
+)
+def test_an_object_is_refused_in_one_line(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(KerhrmError, match=re.escape(message)) as caught:
+        Example(**values)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_options_inside_options_are_refused_with_the_whole_path() -> None:
+    with pytest.raises(KerhrmError, match=r"^Outer: inner\.steps=0: must be greater"):
+        Outer(inner={"steps": 0})  # type: ignore[arg-type]
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate({"inner": {"steps": 0}})
+    assert caught.value.errors()[0]["loc"] == ("inner", "steps")
+
+
 def test_good_values_pass_and_stay() -> None:
     options = Example.parse({"steps": 5, "module": "math:sqrt"})
     assert (options.steps, options.alpha, options.module) == (5, [1.0], "math:sqrt")
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(KerhrmError, match=r"^steps: options are frozen; build others"):
         options.steps = 6  # type: ignore[misc]
+    assert options.steps == 5
+
+
+def test_of_many_known_names_the_first_are_shown() -> None:
+    names = [f"name{number}" for number in range(20)]
+    hint = suggest("x", names)
+    assert hint.endswith("name10, name11 and 8 more")
+    assert suggest("x", names[:12]).endswith("name10, name11")
 
 
 @pytest.mark.parametrize(

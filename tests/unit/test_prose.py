@@ -26,6 +26,15 @@ ITEM = re.compile(
 )
 
 
+#: what names files: hand-written pages, settings and code, but not its tests
+NAMING = ("*.md", "docs/*.md", "profiles/*/*", "config/**/*.yaml", "Makefile")
+NAMING += ("workflow/**/*", "src/**/*.py", "envs/*", "Snakefile", "pyproject.toml")
+FILE = re.compile(
+    r"(?<![\w/.{}])(?:docs|config|src|tests|workflow|profiles|envs|studies)/"
+    r"[\w./-]*\w\.(?:md|py|pyi|yaml|smk|sh|toml)\b"
+)
+
+
 def lines() -> list[tuple[str, str, re.Match[str]]]:
     """Page, text before the comment, and comment."""
     found = []
@@ -96,3 +105,17 @@ def test_numbers_are_those_of_the_tables(
             shown = round(value(comment["table"], comment["metric"], item), digits)
             expected = float(number.replace("\N{MINUS SIGN}", "-"))
             assert shown == pytest.approx(expected), f"{page}: {item} is {shown}"
+
+
+def test_files_that_a_text_names_are_there() -> None:
+    """But those whose name has a word in capitals, which stands for any."""
+    named = set()
+    for pattern in NAMING:
+        for path in ROOT.glob(pattern):
+            if path.name != "CHANGELOG.md" and path.is_file():
+                names = FILE.findall(path.read_text("utf-8", "ignore"))
+                named |= {(str(path.relative_to(ROOT)), name) for name in names}
+    assert len(named) > 50
+    for path, name in named:
+        stands_for_any = re.search(r"\b[A-Z]{3,}\b", name)
+        assert stands_for_any or (ROOT / name).exists(), f"{path} names {name}"

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.moments import ClusterMoments
+from kerhrm.algorithm.problem import weighted_moments
 
 LOG_2PI = float(np.log(2 * np.pi))
+#: entries of all products psi_a psi_b up to which they are stored: 0.5 GB in float64
+PRODUCTS_LIMIT = 2**26
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,54 @@ class Estimates:
     weights: Tensor
     sigma: Tensor
     penalty: Tensor
+
+
+class ClusterMoments:
+    """Moments of every cluster of many mixtures on one data set, psi (n, k) and y (n,).
+
+    Where it fits, the products psi_a psi_b of all points are stored once as an n x
+    k(k+1)/2 matrix, so that the moments of every mixture and cluster are one matrix
+    product.  The last cluster's are what the others leave of the sum: responsibilities
+    add up to ``counts`` (n,).
+    """
+
+    def __init__(self, psi: Tensor, y: Tensor, counts: Tensor) -> None:
+        n, k = psi.shape
+        self.psi = psi
+        self.y = y
+        second, cross = weighted_moments(psi, y, counts[None])
+        self.total_second = second[0]
+        self.total_cross = cross[0]
+        self.products: Tensor | None = None
+        n_products = k * (k + 1) // 2
+        if n * n_products <= PRODUCTS_LIMIT:
+            rows, columns = torch.triu_indices(k, k, device=psi.device)
+            self.products = psi[:, rows] * psi[:, columns]
+            self.psi_y = psi * y[:, None]
+            position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
+            position[rows, columns] = torch.arange(len(rows), device=psi.device)
+            position[columns, rows] = position[rows, columns]
+            self.unpack = position.flatten()
+
+    def weighted(self, r: Tensor) -> tuple[Tensor, Tensor]:
+        """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
+        n_mixtures, n_clusters, _ = r.shape
+        all_but_last = (n_mixtures, n_clusters - 1)
+        weightings = r[:, :-1].flatten(0, 1)  # (R (K - 1), n)
+        if self.products is not None:
+            packed = weightings @ self.products
+            unpacked = packed.index_select(1, self.unpack)
+            second = unpacked.unflatten(1, self.total_second.shape)
+            cross = weightings @ self.psi_y
+        else:
+            second, cross = weighted_moments(self.psi, self.y, weightings)
+        second = second.unflatten(0, all_but_last)
+        cross = cross.unflatten(0, all_but_last)
+        last_second = self.total_second - second.sum(1)
+        last_cross = self.total_cross - cross.sum(1)
+        second = torch.cat([second, last_second.unsqueeze(1)], 1)
+        cross = torch.cat([cross, last_cross.unsqueeze(1)], 1)
+        return second, cross
 
 
 class Steps:

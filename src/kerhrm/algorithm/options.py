@@ -4,7 +4,8 @@ The estimators have :class:`ClusteringOptions` and :class:`DirectionOptions` as 
 stand here; what these leave out is a parameter there.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -18,18 +19,9 @@ from kerhrm.options import (
     Probability,
     Some,
     option,
-    suggest,
 )
 
-
-def _penalty(name: str) -> str:
-    """Refuse an unknown penalty."""
-    if name not in PENALTIES:
-        raise ValueError(f"no such penalty; {suggest(name, PENALTIES)}")
-    return name
-
-
-PenaltyName = Annotated[str, AfterValidator(_penalty)]
+PenaltyName = Annotated[str, AfterValidator(PENALTIES.known)]
 
 
 class HeterogeneityOptions(Options):
@@ -133,6 +125,8 @@ class _PenaltyWeights(Options):
 class DirectionOptions(Options):
     """Options of M_p, the invariant direction, and of what comes after it."""
 
+    renamed: ClassVar[Mapping[str, str]] = {"selection": "stop_by"}
+
     penalty: PenaltyName = option(
         "gradient_variance", "kind of penalty on what differs between environments"
     )
@@ -200,6 +194,8 @@ class KerHRMOptions(DirectionOptions, _PenaltyWeights, ClusteringOptions, _Sizes
 
 class AuxiliaryOptions(Options):
     """Options of KerHRM with an auxiliary variable."""
+
+    renamed: ClassVar[Mapping[str, str]] = {"network": "training"}
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
     n_cells: Annotated[int, Field(ge=2), NotBool] = option(

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm.problem import Risks as Risks
 from kerhrm.algorithm.registry import PENALTIES
-from kerhrm.algorithm.risks import Risks as Risks
 from kerhrm.errors import KerhrmError, shown
 
 #: reciprocal condition number below which four digits or fewer are left

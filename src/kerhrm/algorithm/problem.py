@@ -1,14 +1,19 @@
-"""Reduced features and labels of one data set, the input of Algorithm 1."""
+"""Reduced features and labels of one data set, the input of Algorithm 1, and the
+squared losses of weighted points by their second moments."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.record import Record
+from kerhrm.algorithm.records import Record
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
+
+#: entries of Psi that are weighted at once: 64 MB in float64
+CHUNK = 2**23
 
 
 class FeatureMap(Protocol):
@@ -187,3 +192,67 @@ def _weights_or_ones(weights: Tensor | None, y: Tensor) -> Tensor:
     if weights is None:
         return torch.ones_like(y).double()
     return weights.double()
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Squared losses L^e(theta) = theta^T A_e theta - 2 b_e^T theta + c_e of K
+    environments.
+
+    Attributes
+    ----------
+    second, cross, constant : Tensor, (K, k, k), (K, k), (K,)
+        A_e, b_e and c_e.
+    weights : Tensor, (K,)
+        w_e, which sum to one; 0 for environments without any point.
+    rho : Tensor, ()
+        Ridge of the pooled risk ``sum_e w_e L^e + rho |theta|^2``.
+    """
+
+    second: Tensor
+    cross: Tensor
+    constant: Tensor
+    weights: Tensor
+    rho: Tensor
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Weighted mean sum_e w_e v_e of values (K, ...)."""
+        return torch.tensordot(self.weights, values, 1)
+
+    def losses(self, theta: Tensor) -> Tensor:
+        """L^e(theta) (K,) of a direction theta (k,)."""
+        slopes = self.second @ theta - 2 * self.cross
+        return slopes @ theta + self.constant
+
+    @property
+    def pooled(self) -> tuple[Tensor, Tensor]:
+        """A + rho I (k, k) and b (k,) of the pooled risk."""
+        k = self.cross.shape[-1]
+        eye = torch.eye(k, dtype=self.cross.dtype, device=self.cross.device)
+        matrix = self.mean(self.second) + self.rho * eye
+        return matrix, self.mean(self.cross)
+
+
+def weighted_moments(psi: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Psi^T R_j Psi (J, k, k) and Psi^T R_j y (J, k) with R_j = diag(weights_j).
+
+    Of points (n, k), (n,) and J weightings (J, n), in chunks of points, so that no
+    second n x k array is made.
+    """
+    k = psi.shape[-1]
+    second = psi.new_zeros(len(weights), k, k)
+    for rows in _chunks(psi):
+        chunk = psi[rows]
+        for j, weighting in enumerate(weights):
+            weighted = chunk * weighting[rows, None]
+            second[j] += weighted.mT @ chunk
+    cross = (weights * y) @ psi
+    return second, cross
+
+
+def _chunks(psi: Tensor) -> Iterator[slice]:
+    """Slices of points whose rows of psi have at most ``CHUNK`` entries."""
+    n = len(psi)
+    step = max(1, CHUNK * n // max(1, psi.numel()))
+    for first in range(0, n, step):
+        yield slice(first, first + step)

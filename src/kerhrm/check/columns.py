@@ -11,7 +11,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.tables.almost import almost_dates, almost_numbers
 from kerhrm.tables.cells import EXACT, is_text, listed, visible
 from kerhrm.tables.columns import column_values
-from kerhrm.tables.csv import check_name
+from kerhrm.tables.csv import check_name, column_name, column_names
 from kerhrm.tables.dates import date_options
 from kerhrm.tables.index import first_row
 
@@ -29,17 +29,20 @@ class Roles(NamedTuple):
     @classmethod
     def named(
         cls,
-        target: str,
-        auxiliary: Sequence[str],
-        group: str | None,
-        drop: Sequence[str],
+        target: Any,
+        auxiliary: Any,
+        group: Any,
+        drop: Any,
     ) -> "Roles":
-        """Roles by the arguments of :func:`check`."""
+        """Roles by the arguments of :func:`check`.
+
+        Raises KerhrmError if one of them is no name.
+        """
         return cls(
-            target=plain_name(target),
-            auxiliary=_names(auxiliary),
-            group=None if group is None else plain_name(group),
-            drop=_names(drop),
+            target=column_name(target, "target"),
+            auxiliary=column_names(auxiliary, "auxiliary"),
+            group=None if group is None else column_name(group, "group"),
+            drop=column_names(drop, "drop"),
         )
 
     @property
@@ -67,13 +70,6 @@ def check_column(name: str, table: pd.DataFrame) -> None:
 def plain_name(name: Any) -> str:
     """Name of a column, one of those that look alike."""
     return visible(str(name))
-
-
-def _names(names: str | Sequence[str]) -> list[str]:
-    """Names of different columns, in order; a text is one name."""
-    if isinstance(names, str):
-        names = [names]
-    return list(dict.fromkeys(plain_name(name) for name in names))
 
 
 def complete_rows(

@@ -15,6 +15,7 @@ from kerhrm.check.columns import (
     read_target,
 )
 from kerhrm.errors import KerhrmError, KerhrmWarning
+from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._report import Report
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.tables.almost import almost_numbers
@@ -51,11 +52,11 @@ def check(
     table: pd.DataFrame,
     target: str,
     *,
-    auxiliary: Sequence[str] = (),
+    auxiliary: str | Sequence[str] | None = (),
     group: str | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] | None = (),
     n_environments: int | None = None,
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> Checked:
     """Fit KerHRM to 70 % of a table's rows, drawn at random, and report on the others.
 
@@ -66,28 +67,33 @@ def check(
         as those of a file.
     target : str
         Column that is predicted: numbers, or two labels.
-    auxiliary : sequence of str
+    auxiliary : str or sequence of str, optional
         Columns that environments are functions of; they do not predict.
     group : str, optional
         Column whose values are compared on test rows; it does not predict.
-    drop : sequence of str
+    drop : str or sequence of str, optional
         Columns that are not used.
     n_environments : int, optional
         K; by default 1 to 5, by held-out likelihood.
-    random_state : int
+    random_state : int, RandomState or None, default=0
         Seed.
 
     Raises
     ------
     KerhrmError
-        If a column is not there or cannot be used, or there are too few rows.
+        If a column is not there or cannot be used, there are too few rows, or an
+        argument is of another kind.
     """
+    seed = draw_seed(random_state)
+    if not 0 <= seed < 2**32:
+        problem = f"random_state must be at least 0 and below 2^32; got {seed}"
+        raise KerhrmError(problem, "use random_state=0")
     roles = Roles.named(target, auxiliary, group, drop)
     data = _Data.read(table, roles)
     y, z = data.y, data.z
     groups_alike = data.copies | data.repeated
     labels = None if is_regression(y) else y
-    train, test = split(data.features, labels, groups_alike, TEST_SHARE, random_state)
+    train, test = split(data.features, labels, groups_alike, TEST_SHARE, seed)
     test, left_out = _known_only(z, train, test)
     if labels is not None:
         _check_labels(y.iloc[train])
@@ -99,7 +105,7 @@ def check(
         groups = groups.iloc[test]
     encoder = table_encoder().fit(data.features.iloc[train])
     kind = KerHRMRegressor if is_regression(y) else KerHRMClassifier
-    model = kind(n_environments=n_environments, random_state=random_state)
+    model = kind(n_environments=n_environments, random_state=seed)
     of_train, of_test = {}, {}
     if roles.auxiliary:
         of_train["auxiliary"] = z.iloc[train]
@@ -157,7 +163,7 @@ class _Data(NamedTuple):
         """Read a table; KerhrmError if a column cannot be used, or none predicts."""
         if isinstance(table, pd.DataFrame):
             table = table.set_axis(table.columns.map(plain_name), axis=1)
-        cells = read_cells(without_notes(named(table)))
+        cells = read_cells(without_notes(named(table, "table")))
         rows = complete_rows(cells.table, roles.target, roles.others, roles.auxiliary)
         y = read_target(rows[roles.target])
         z = read_auxiliary(rows[roles.auxiliary])

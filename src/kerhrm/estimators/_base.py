@@ -23,9 +23,11 @@ from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.estimators._state import restored, stored
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
-from kerhrm.tables.data import Units, read_features
-from kerhrm.tables.target import read_target, read_weights
-from kerhrm.tables.unusual import outside
+from kerhrm.tables.arrays import (
+    read_target,
+    read_weights,
+)
+from kerhrm.tables.data import Units, outside, read_features
 from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time
@@ -90,6 +92,25 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
                 )
         return outputs
 
+    def _calmer(self) -> str:
+        """Hint for outputs that are not finite: what this estimator can lower."""
+        weight = "penalty_weight"
+        names = [
+            name
+            for name in self.get_params(deep=False)
+            if name.endswith("rate") or name == weight
+        ]
+        return f"lower {' or '.join(names)}" if names else "look for outliers"
+
+    def _less_memory(self) -> str:
+        """Hint where the memory is not enough: what this estimator can lower."""
+        parameters = self.get_params(deep=False)
+        names = [
+            name for name in ("network", "n_init", "n_landmarks") if name in parameters
+        ]
+        smaller = f", or a smaller {' or '.join(names)}" if names else ""
+        return f"give fewer rows{smaller}"
+
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of ``classes_``, or numbers in the target's own unit,
         (n_samples,)."""
@@ -138,10 +159,7 @@ def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
     with torch.no_grad():
         finite = bool(torch.isfinite(estimator._evaluate(predictor, x[:BLOCK])).all())
     if not finite:
-        text = (
-            "the training diverged: outputs are not finite; lower learning_rate "
-            "or weights"
-        )
+        text = f"the training diverged: outputs are not finite; {estimator._calmer()}"
         warn(text, ConvergenceWarning)
     estimator._predictor = predictor.to(torch.device("cpu"))
 
@@ -204,8 +222,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         vars(estimator).update(before)
         if _out_of_memory(error):
             problem = "the fit needs more memory than there is"
-            hint = "give fewer rows, or a smaller network, n_init or max_exact"
-            raise KerhrmError(problem, hint) from error
+            raise KerhrmError(problem, estimator._less_memory()) from error
         raise
 
 

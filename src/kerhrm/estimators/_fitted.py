@@ -18,9 +18,8 @@ from kerhrm.estimators._guard import (
     not_better,
     worse_than_constant,
 )
-from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._left_out import left_out
-from kerhrm.estimators._parameters import WithOptions
+from kerhrm.estimators._parameters import WithOptions, read_options
 from kerhrm.estimators._report import (
     Report,
     compare,
@@ -29,14 +28,14 @@ from kerhrm.estimators._report import (
     indicators,
     simple_models,
 )
-from kerhrm.estimators._steps import Prepared
+from kerhrm.estimators._steps import InferredEnvironments, Prepared
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
+from kerhrm.tables.arrays import read_target
 from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import read_features
-from kerhrm.tables.target import read_target
 
 
 class FittedInvariant(WithOptions, TableEstimator):
@@ -123,6 +122,18 @@ class FittedInvariant(WithOptions, TableEstimator):
             columns = errors.columns.drop("rows")
             errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
         return Report(errors, facts(self))
+
+    def _calmer(self) -> str:
+        """Hint for outputs that are not finite, which a network alone learns."""
+        if self.predictor_ != "network":
+            return "look for outliers"
+        rate = read_options(self.options).learning_rate
+        return f'give options={{"learning_rate": {rate / 10:g}}}'
+
+    def _less_memory(self) -> str:
+        """Hint where the memory is not enough, with the options for landmarks."""
+        landmarks = 'options={"max_exact": 1000, "n_landmarks": 500}'
+        return f"{super()._less_memory()}, or {landmarks}"
 
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
         """Outputs (m,) of a network or, by the first direction of a linearisation, of

@@ -18,10 +18,10 @@ from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning, warn
 from kerhrm.estimators._base import all_or_nothing, computation, finish
 from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
-from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._parameters import FitOptions, fit_options
 from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.estimators._steps import (
+    InferredEnvironments,
     Prepared,
     iterated,
     prepare,

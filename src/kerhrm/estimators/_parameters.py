@@ -7,6 +7,7 @@ import numbers
 import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -15,10 +16,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
-from kerhrm.errors import KerhrmError, ParameterError, shown
+from kerhrm.errors import KerhrmError, ParameterError, shown, similar
 from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.options import Natural, Options, listed, python_value, similar
+from kerhrm.options import (
+    Natural,
+    Options,
+    listed,
+    python_value,
+)
 from kerhrm.plugins import load_entry
 
 T = TypeVar("T", bound=Options)
@@ -39,18 +45,31 @@ class FitOptions(EstimatorOptions, KerHRMOptions):
     verbose: Natural = 0
 
 
+PARAMETERS = {*FitOptions.model_fields, *START} - {*OPTION_NAMES}
+
+
 def fit_options(estimator: Any) -> FitOptions:
     """Parameters of an estimator and its ``options``, for a fit.
 
     Raises KerhrmError naming the first one that is refused.
     """
-    pretest = estimator.pretest
-    if isinstance(pretest, bool | np.bool_):
-        pretest = HeterogeneityOptions() if pretest else None
     number = estimator.n_environments
     given = dict(read_options(estimator.options))
-    given |= {"pretest": pretest, "n_environments": 2 if number is None else number}
+    given["n_environments"] = 2 if number is None else number
+    given["pretest"] = _read_pretest(estimator.pretest)
     return options_of(estimator, FitOptions, **given)
+
+
+def _read_pretest(pretest: Any) -> HeterogeneityOptions | None:
+    """Options of the pre-test; None: there is none."""
+    if pretest is None or isinstance(pretest, HeterogeneityOptions):
+        return pretest
+    if isinstance(pretest, bool | np.bool_):
+        return HeterogeneityOptions() if pretest else None
+    if isinstance(pretest, Mapping):
+        return HeterogeneityOptions.parse(pretest, "pretest: ")
+    problem = f"pretest must be True, False or options; got {shown(pretest)}"
+    raise KerhrmError(problem, 'use pretest=True, or pretest={"level": 0.01}')
 
 
 def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
@@ -84,8 +103,10 @@ def given_options(options: Any) -> dict[str, Any]:
     if options is None:
         return {}
     if isinstance(options, EstimatorOptions):
-        return {name: getattr(options, name) for name in options.model_fields_set}
-    if not isinstance(options, Mapping):
+        options = {name: getattr(options, name) for name in options.model_fields_set}
+    elif isinstance(options, Options):
+        raise _other_options(options)
+    elif not isinstance(options, Mapping):
         problem = f"options must be a mapping of names to values; got {shown(options)}"
         raise KerhrmError(problem, 'give options={"ridge": 0.001}')
     for name in options:
@@ -93,29 +114,47 @@ def given_options(options: Any) -> dict[str, Any]:
     return {name: python_value(value) for name, value in options.items()}
 
 
+def _other_options(options: Options) -> KerhrmError:
+    """Error for options of another class, with how an estimator is given them."""
+    moved, spelled = [], []
+    for name in type(options).model_fields:
+        value = getattr(options, name)
+        if name not in options.model_fields_set:
+            continue
+        if name in OPTION_NAMES:
+            moved.append(f'"{name}": {shown(value)}')
+        elif name in PARAMETERS:
+            spelled.append(f"{name}={shown(value)}")
+    if moved:
+        spelled.append(f"options={{{', '.join(moved)}}}")
+    kind = type(options).__name__
+    problem = f"options must be EstimatorOptions or a mapping; got {kind}"
+    hint = f"give {', '.join(spelled)}" if spelled else "leave options out"
+    return KerhrmError(problem, hint)
+
+
 def _check_name(name: Any) -> None:
     """Refuse what is no option's name."""
     if name in OPTION_NAMES:
         return
-    close = similar(str(name), OPTION_NAMES)
+    plain = str(name).removeprefix(PREFIX)
+    close = plain if plain in OPTION_NAMES else similar(plain, OPTION_NAMES)
     hint = f"did you mean {close!r}?" if close else "kerhrm.EstimatorOptions lists them"
-    if name in {*FitOptions.model_fields, *START}:
-        hint = f"{name} is a parameter of its own: give {name}=..."
-    raise KerhrmError(f"options[{name!r}]: no such option", hint)
+    if plain in EstimatorOptions.renamed:
+        hint = EstimatorOptions.instead_of(plain)
+    elif plain in PARAMETERS:
+        hint = f"{plain} is a parameter of its own: give {plain}=..."
+    raise KerhrmError(f"options[{shown(name)}]: no such option", hint)
 
 
 def _parsed(kind: type[T], values: Mapping[str, Any], spelling: str) -> T:
-    """Options of a class from values; an error has the spelling of the name, and says
-    what can be."""
+    """Options of a class from values; an error has the spelling of the name."""
     try:
         return kind.parse(values)
     except KerhrmError as error:
         name = re.split(r"\W", error.problem)[0]
-        if name not in kind.model_fields:
-            raise
         problem = spelling.format(name) + error.problem.removeprefix(name)
-        hint = f"the default is {shown(kind.model_fields[name].default)}"
-        raise KerhrmError(problem, error.hint or hint) from error
+        raise KerhrmError(problem, error.hint) from error
 
 
 class WithOptions(BaseEstimator):  # type: ignore[misc]
@@ -129,7 +168,7 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name, ``deep`` with every option, by ``options__NAME``."""
         params: dict[str, Any] = super().get_params(deep=deep)
-        if not deep:
+        if not deep or "options" not in params:
             return params
         defaults = dict(EstimatorOptions())
         with contextlib.suppress(KerhrmError):  # which a fit raises
@@ -139,16 +178,32 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and options by ``options__NAME``.
 
-        Raises ParameterError for an option without that prefix.
+        Raises ParameterError for an option without that prefix.  A subclass has the
+        parameters of its own ``__init__``: a name of theirs is no option, and without
+        ``options`` among them there are none.
         """
-        refuse_moved(params, PREFIX + "{name}={value}")
-        named = [name for name in params if name.startswith(PREFIX)]
+        names = self._get_param_names()
+        if "options" not in names:
+            super().set_params(**params)
+            return self
+        others = {name: value for name, value in params.items() if name not in names}
+        refuse_moved(others, PREFIX + "{name}={value}")
+        named = [name for name in others if name.startswith(PREFIX)]
         values = {name.removeprefix(PREFIX): params.pop(name) for name in named}
         if values:
             options = params.get("options", self.options)
             params["options"] = given_options(options) | given_options(values)
         super().set_params(**params)
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """Clone; a read-only view of a mapping, which cannot be copied, as a dict."""
+        twin, options = self, getattr(self, "options", None)
+        if isinstance(options, MappingProxyType):
+            twin = type(self).__new__(type(self))
+            twin.__dict__.update(self.__dict__, options=dict(options))
+        cloned: Self = super(WithOptions, twin).__sklearn_clone__()
+        return cloned
 
     def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
         """Parameters for the picture in a notebook, where ``options`` are one line."""
@@ -172,12 +227,14 @@ def without_moved(init: Callable[P, None]) -> Callable[P, None]:
 def refuse_moved(params: Mapping[str, Any], item: str, spelling: str = "{}") -> None:
     """Refuse options that are given as parameters; an error has the new spelling of
     each item, and of all of them."""
-    moved = {
-        name: shown(value) for name, value in params.items() if name in OPTION_NAMES
-    }
+    renamed = EstimatorOptions.renamed
+    moved = [name for name in params if name in OPTION_NAMES or name in renamed]
     if not moved:
         return
-    items = [item.format(name=name, value=value) for name, value in moved.items()]
+    items = []
+    for name in moved:
+        today = renamed.get(name, name)
+        items.append(item.format(name=today, value=shown(params[name])))
     problem = f"{', '.join(moved)}: no parameter, but an option"
     raise ParameterError(problem, f"give {spelling.format(', '.join(items))}")
 
@@ -217,7 +274,7 @@ def network_options_of(network: Any) -> NetworkOptions:
         try:
             return NetworkOptions.parse({"widths": listed(network)}, "network: ")
         except KerhrmError as error:
-            hint = error.hint or "give hidden widths, as network=(1024,)"
+            hint = "give hidden widths, as network=(1024,)"
             raise KerhrmError(error.problem, hint) from error
     entry = (
         f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"

@@ -14,19 +14,25 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.networks.build import build
 from kerhrm.options import Task
+from kerhrm.tables.arrays import (
+    read_target,
+    read_weights,
+)
 from kerhrm.tables.auxiliary import AuxiliaryColumns
-from kerhrm.tables.data import Units, read_features
+from kerhrm.tables.data import (
+    Units,
+    limits_of,
+    outside,
+    read_features,
+)
 from kerhrm.tables.distinct import (
     DistinctRows,
     ordered_rows,
+    repeated_inputs,
     split_rows,
 )
 from kerhrm.tables.labels import environment_labels
-from kerhrm.tables.target import read_target, read_weights
 from kerhrm.tables.unusual import (
-    limits_of,
-    outside,
-    repeated_inputs,
     rows_of_the_fit,
     telling_auxiliary,
 )

@@ -8,6 +8,7 @@ import copy
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ def _stored(value: Any) -> Any:
         return StoredTensor(array, isinstance(value, torch.nn.Parameter))
     if isinstance(value, pd.DataFrame):
         return StoredTable(value.to_numpy(), list(value.index), list(value.columns))
+    if isinstance(value, MappingProxyType):  # which pickle refuses
+        return dict(value)
     return value
 
 

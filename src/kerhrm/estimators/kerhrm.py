@@ -25,8 +25,9 @@ _PARAMETERS = """    Parameters
         T of Algorithm 1.
     n_init : int, default=10
         Random initialisations of the clustering.
-    pretest : bool or HeterogeneityOptions, default=True
-        Whether a numeric target is tested for environments, or how.
+    pretest : bool, mapping or HeterogeneityOptions, default=True
+        Whether a numeric target is tested for environments, or how:
+        ``pretest={"level": 0.01}``.
     if_not_detected : {"erm", "fit"}, default="erm"
         What to do if none are detected: ERM, or KerHRM anyway.
     if_not_better : {"erm", "fit"}, default="erm"
@@ -69,7 +70,7 @@ class _KerHRM(InvariantEstimator):
         n_environments: int | None = 2,
         n_iterations: int = 3,
         n_init: int = 10,
-        pretest: bool | HeterogeneityOptions = True,
+        pretest: bool | Mapping[str, Any] | HeterogeneityOptions = True,
         if_not_detected: Literal["erm", "fit"] = "erm",
         if_not_better: Literal["erm", "fit"] = "erm",
         predictor: Literal["linear", "network"] = "linear",

@@ -9,10 +9,8 @@ import pandas as pd
 from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.options import suggest
-from kerhrm.tables.arrays import column
-from kerhrm.tables.index import check_order
+from kerhrm.errors import KerhrmError, shown, suggest
+from kerhrm.tables.arrays import check_order, column
 from kerhrm.tables.labels import read_labels
 
 Scorer = Callable[[Any, Any, Any], float]
@@ -73,7 +71,9 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
         problem = f"scoring must be a scorer; got the metric {name}"
         raise KerhrmError(problem, f"use make_scorer({name})")
     if isinstance(scoring, str) and scoring not in (names := get_scorer_names()):
-        raise KerhrmError(f"no scoring is called {scoring!r}", suggest(scoring, names))
+        raise KerhrmError(
+            f"no scoring is called {shown(scoring)}", suggest(scoring, names)
+        )
     return functools.partial(_worst, groups=groups, scoring=scoring)
 
 

@@ -23,8 +23,12 @@ import torch
 from torch import Tensor
 
 from kerhrm.networks.base import Network
+from kerhrm.networks.build import (
+    MLP,
+    activations,
+    layers,
+)
 from kerhrm.networks.kernels import threshold_backward
-from kerhrm.networks.mlp import MLP, activations, layers
 
 #: points at a time: their hidden layer of 1024 units, 8 MB, stays in a cache
 BLOCK = 1024

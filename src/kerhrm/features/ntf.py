@@ -32,9 +32,11 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from kerhrm.errors import KerhrmError
-from kerhrm.networks.base import Network
-from kerhrm.networks.mlp import MLP, activations
-from kerhrm.networks.products import affine
+from kerhrm.networks.base import Network, affine
+from kerhrm.networks.build import (
+    MLP,
+    activations,
+)
 
 ROWS = 512  #: of a kernel at a time: few enough to stay in a cache
 BLOCK_SIZE = 2**14  #: parameters of a block; float64, n = 5000: 0.7 GB

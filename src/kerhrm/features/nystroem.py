@@ -100,7 +100,11 @@ class NystroemMap:
         m = min(options.n_landmarks, n)
         if not 1 <= k <= m:
             problem = f"reduced dimension k={k} needs 1 <= k <= {m} landmarks"
-            raise KerhrmError(problem, "choose k in that range, or raise n_landmarks")
+            hint = "choose k in that range"
+            if k <= n:
+                larger = f"options=NystroemOptions(n_landmarks={k})"
+                hint = f"{hint}, or raise n_landmarks: {larger}"
+            raise KerhrmError(problem, hint)
         drawn = stream(seed, "landmarks").choice(n, m, replace=False)
         z = x[torch.from_numpy(drawn).to(x.device)]
         n_directions = min(m, int(options.oversampling * k))

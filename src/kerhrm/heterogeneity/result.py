@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kerhrm.algorithm.record import Record
+from kerhrm.algorithm.records import Record
 
 MIN_POINTS = 80
 
-
 #: points, and the share of the residuals' variance above which a slope that flips in a
 #: fifth of them is detected in four of five draws; measured with ten inputs by
-#: ``studies/heterogeneity.py``
+#: ``kerhrm_paper.studies.heterogeneity``
 VISIBLE = {80: 1.0, 125: 0.9, 250: 0.65, 500: 0.5, 1000: 0.42, 2000: 0.36, 4000: 0.36}
 
 

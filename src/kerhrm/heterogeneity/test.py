@@ -118,9 +118,7 @@ def test_heterogeneity(
         spread_ties,
     )
 
-    if isinstance(options, Mapping):
-        options = HeterogeneityOptions.parse(dict(options), "options: ")
-    options = options or HeterogeneityOptions()
+    options = _read_options(options)
     if isinstance(seed, bool) or not isinstance(seed, Integral):
         problem = f"seed must be a whole number; got {shown(seed)}"
         raise KerhrmError(problem, "use seed=0")
@@ -142,6 +140,18 @@ def test_heterogeneity(
     features = orthonormal(features / scale[:, None])
     groups = alike(scale, mean)
     return against_permutations(features, scores, options, seed, groups)
+
+
+def _read_options(options: Any) -> HeterogeneityOptions:
+    """Options of the test, given as such, by name, or not at all."""
+    if options is None:
+        return HeterogeneityOptions()
+    if isinstance(options, HeterogeneityOptions):
+        return options
+    if isinstance(options, Mapping):
+        return HeterogeneityOptions.parse(options, "options: ")
+    problem = f"options must be HeterogeneityOptions; got {shown(options)}"
+    raise KerhrmError(problem, 'give options={"level": 0.01}, or leave them out')
 
 
 def test_problem(

@@ -29,7 +29,10 @@ from kerhrm.methods.irm import (
     train_pooled,
 )
 from kerhrm.methods.options import ZINOptions, loss_of
-from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.build import (
+    MLP,
+    init_mlp,
+)
 from kerhrm.networks.training import train
 from kerhrm.randomness import stream
 

@@ -1,10 +1,22 @@
-"""Networks by their options, drawn at w_0."""
+"""Networks by their options, drawn at w_0: multilayer perceptrons, or modules.
+
+Perceptrons have ReLU, and on a CPU the kernels of :mod:`kerhrm.networks.kernels`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor
 
 from kerhrm.errors import KerhrmError
+from kerhrm.networks import kernels
 from kerhrm.networks.base import Network
-from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.modules import init_module
 from kerhrm.networks.options import NetworkOptions
+from kerhrm.randomness import stream
+
+MIN_POINTS = 64  #: from which the kernels are faster than plain PyTorch
 
 
 def build(options: NetworkOptions, seed: int, d: int) -> Network:
@@ -43,3 +55,90 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
     if options.module is not None:
         return init_module(options.module, seed, d)
     return init_mlp(seed, (d, *options.widths, 1))
+
+
+class MLP(Network):
+    """ReLU network; its weights are ``weight_l`` (d_{l+1}, d_l) and ``bias_l``
+    (d_{l+1},)."""
+
+    @property
+    def layers(self) -> list[tuple[Tensor, Tensor]]:
+        """Weight and bias of every layer, from the inputs to the output."""
+        return layers(self.weights)
+
+    def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        one_hidden_layer = len(weights) == 4
+        if one_hidden_layer and _on_cpu(x):
+            blocks = kernels.blocks(x, width=len(weights["bias_0"]))
+            return self._in_blocks(weights, blocks)
+        outputs = activations(layers(weights), x)[-1]
+        return outputs.squeeze(-1)
+
+    def at(self, x: Tensor) -> Callable[["MLP"], Tensor]:
+        linear = len(self.weights) == 2
+        if linear or not _on_cpu(x):
+            return super().at(x)
+        blocks = kernels.blocks_by_zeros(x, width=len(self.weights["bias_0"]))
+        return lambda network: self._in_blocks(network.weights, blocks)
+
+    @staticmethod
+    def _in_blocks(
+        weights: Mapping[str, Tensor], blocks: Sequence[kernels.Block]
+    ) -> Tensor:
+        if len(weights) > 4:
+            return kernels.deep_outputs(blocks, layers(weights))
+        (weight, bias), (out, level) = layers(weights)
+        return kernels.outputs(
+            blocks,
+            weight=weight,
+            bias=bias,
+            out=out.squeeze(0),
+            level=level,
+        )
+
+
+def layers(weights: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """Weight and bias of every layer of an MLP with these weights."""
+    n_layers = len(weights) // 2
+    return [(weights[f"weight_{i}"], weights[f"bias_{i}"]) for i in range(n_layers)]
+
+
+def activations(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> list[Tensor]:
+    """Activations (n, d_l).
+
+    The points, the hidden layers after ReLU, the output (n, 1).
+    """
+    all_layers = [x]
+    for weight, bias in layers:
+        x = torch.addmm(bias, x, weight.T)
+        if len(all_layers) < len(layers):
+            x = torch.relu_(x)  # in place: no second copy of the largest array
+        all_layers.append(x)
+    return all_layers
+
+
+def init_mlp(seed: int, sizes: Sequence[int]) -> MLP:
+    """Draw w_0 by PyTorch's default rule for ``nn.Linear``; float32, on the CPU.
+
+    Weights and biases of a layer with fan-in m are U(-1/sqrt(m), 1/sqrt(m)), from the
+    stream ``weights`` of the seed.  ``sizes`` are d, the hidden widths, 1: in the paper
+    (d, 1024, 1).
+    """
+    random = stream(seed, "weights")
+    weights = {}
+
+    def draw(bound: float, *shape: int) -> Tensor:
+        uniform = random.uniform(-bound, bound, shape)
+        return torch.from_numpy(uniform.astype("float32"))
+
+    for i, (fan_in, fan_out) in enumerate(pairwise(sizes)):
+        bound = fan_in**-0.5
+        weights[f"weight_{i}"] = draw(bound, fan_out, fan_in)
+        weights[f"bias_{i}"] = draw(bound, fan_out)
+    return MLP(weights)
+
+
+def _on_cpu(x: Tensor) -> bool:
+    """Whether the kernels take these points, and are faster."""
+    many = len(x) >= MIN_POINTS
+    return many and x.device.type == "cpu" and not x.requires_grad

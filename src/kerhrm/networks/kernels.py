@@ -1,7 +1,7 @@
 r"""Fast training of multilayer perceptrons on a CPU, in single precision.
 
 Products of matrices go to oneDNN as convolutions where that is faster
-(:mod:`kerhrm.networks.products`); points are cut into blocks of rows that fit into a
+(:mod:`kerhrm.networks.base`); points are cut into blocks of rows that fit into a
 cache and leave out columns that are zero (:class:`Block`); one hidden layer has its
 derivatives written out (:func:`outputs`).
 
@@ -32,7 +32,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from kerhrm.networks.products import ROWS, affine, cross
+from kerhrm.networks.base import (
+    ROWS,
+    affine,
+    cross,
+)
 
 ENTRIES = 2**21  #: of the hidden layer in a block
 MIN_ROWS = 512  #: that are worth a block of their own
@@ -46,7 +50,7 @@ threshold_backward = torch.ops.aten.threshold_backward
 class Block:
     """Some of the points (x_i, 1), then rows of zeros.
 
-    Rows are a multiple of :data:`~kerhrm.networks.products.ROWS`.
+    Rows are a multiple of :data:`~kerhrm.networks.base.ROWS`.
 
     Attributes
     ----------

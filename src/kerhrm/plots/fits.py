@@ -11,13 +11,18 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators._parameters import read_options
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 from kerhrm.plots.drawing import interval
 from kerhrm.plots.models import check_comparable, named_models
 from kerhrm.plots.table import read
-from kerhrm.tables.arrays import column, family
+from kerhrm.tables.arrays import (
+    column,
+    family,
+    read_target,
+    read_values,
+)
 from kerhrm.tables.labels import in_category_order, read_labels
-from kerhrm.tables.target import read_target, read_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +81,7 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
         hint = "fit with if_not_detected='fit' to see iterations anyway"
         raise KerhrmError(problem, hint)
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
-    if model.get_params()["options__stop_by"] == "worst_inferred":
+    if read_options(model.options).stop_by == "worst_inferred":
         curves["score"] = "worst inferred environment, which chooses"
     numbers = [row["iteration"] for row in history]
     classifies = is_classifier(model)

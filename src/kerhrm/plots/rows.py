@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.inspection import permutation_importance
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import suggest
+from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 from kerhrm.plots.drawing import interval, points
 from kerhrm.plots.table import Rows, read
@@ -50,7 +49,7 @@ def environments(
     if features is None:
         first, second = _most_important(model, rows, 2)
     elif isinstance(features, str) or len(features) != 2:
-        problem = f"features must be two; got {features!r}"
+        problem = f"features must be two; got {shown(features)}"
         raise KerhrmError(problem, "give two names or numbers")
     else:
         first, second = (_index(feature, rows.features) for feature in features)
@@ -276,4 +275,4 @@ def _index(feature: Any, features: Sequence[str]) -> int:
         return range(len(features))[feature]
     except (TypeError, IndexError) as error:
         hint = suggest(str(feature), features)
-        raise KerhrmError(f"feature {feature!r} does not exist", hint) from error
+        raise KerhrmError(f"feature {shown(feature)} does not exist", hint) from error

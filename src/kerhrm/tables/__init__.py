@@ -3,5 +3,5 @@
 What can be read has one meaning, and all else is refused in one line.  A file passes
 through :mod:`.text`, :mod:`.layout`, :mod:`.cells` and :mod:`.dates`, which
 :mod:`.csv` puts together; an estimator's rows pass through :mod:`.arrays`,
-:mod:`.data`, :mod:`.target` and :mod:`.distinct`.
+:mod:`.data` and :mod:`.distinct`.
 """

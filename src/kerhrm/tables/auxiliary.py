@@ -7,13 +7,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from kerhrm.errors import DataWarning, KerhrmError, shown, warn
-from kerhrm.options import suggest
-from kerhrm.tables.arrays import frame, is_frame, plain
+from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
+from kerhrm.tables.arrays import check_order, check_values, frame, is_frame, plain
 from kerhrm.tables.cells import EXACT, NO_NUMBER, Words, visible
-from kerhrm.tables.data import check_values
 from kerhrm.tables.dates import possible_orders, readings, starts
-from kerhrm.tables.index import check_order, first_row
+from kerhrm.tables.index import first_row
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
 #: kinds of columns by pandas' names of what they hold

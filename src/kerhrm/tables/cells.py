@@ -163,8 +163,9 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
 def _read(words: Words, signs: Collection[str], usual: str) -> tuple[pd.Series, str]:
     """Values of a column, whose numbers have one of these decimal signs, and a note."""
     known = words.known(MISSING)
-    if known and {word.casefold() for word in known} <= TRUTH.keys():
-        truth = words.values({word: TRUTH[word.casefold()] for word in known})
+    plain = {word: word.casefold() for word in known}
+    if known and set(plain.values()) <= TRUTH.keys():
+        truth = words.values({word: TRUTH[name] for word, name in plain.items()})
         kind = "boolean" if truth.isna().any() else "bool"
         return truth.astype(kind), words.absent(MISSING)
     if not words.known(NO_NUMBER):
@@ -173,14 +174,18 @@ def _read(words: Words, signs: Collection[str], usual: str) -> tuple[pd.Series, 
         return words.values({word: word for word in known}), words.absent(MISSING)
     sign = usual if usual in signs else next(iter(signs))
     numbers = {word: number(word, sign) for word in words.known(NO_NUMBER)}
-    column, notes = words.values(numbers), [words.absent(NO_NUMBER)]
+    column = words.values(numbers)
+    notes = [words.absent(NO_NUMBER)]
     for word, value in numbers.items():
-        code = _ZERO_FIRST.match(word) is not None
-        if code or not _is_float(word, value):
-            cure = ": put a letter in front of each if they are codes" * code
-            notes.append(f"{word!r} is read as {value}{cure}")
+        note = f"{word!r} is read as {value}"
+        if _ZERO_FIRST.match(word):
+            notes.append(f"{note}: put a letter in front of each if they are codes")
             break
-    return column.astype(_number_type(column)), "; ".join(filter(None, notes))
+        if not _is_float(word, value):
+            notes.append(note)
+            break
+    numeric = column.astype(_number_type(column))
+    return numeric, "; ".join(filter(None, notes))
 
 
 def zeros_first(table: pd.DataFrame) -> list[int]:

@@ -3,6 +3,7 @@
 Text, categories, dates, durations, truth values and missing values as numbers.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,10 +15,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import DataWarning, KerhrmError, shown, warn
-from kerhrm.options import suggest
+from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
+from kerhrm.tables.arrays import check_values
 from kerhrm.tables.cells import EXACT, TRUTH, listed, plain, text_of
-from kerhrm.tables.data import check_values
 from kerhrm.tables.dates import iso_times, starts
 from kerhrm.tables.index import first_row
 
@@ -71,15 +71,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(table.columns, dtype=object)
         self.n_features_in_ = table.shape[1]
         kinds = {name: _kind(column) for name, column in table.items()}
-        fill = SimpleImputer(add_indicator=True, keep_empty_features=True)
-        fill.set_params(strategy="median")
-        one_hot = OneHotEncoder(sparse_output=False, max_categories=MAX_CATEGORIES)
-        one_hot.set_params(handle_unknown="infrequent_if_exist")
+        fill = SimpleImputer(
+            strategy="median", add_indicator=True, keep_empty_features=True
+        )
+        one_hot = OneHotEncoder(
+            sparse_output=False,
+            max_categories=MAX_CATEGORIES,
+            handle_unknown="infrequent_if_exist",
+        )
         self.parts_ = []
         for kind in READERS:
-            if names := [name for name, held in kinds.items() if held == kind]:
-                part = clone(one_hot if kind == "text" else fill)
-                self.parts_.append((kind, names, part.fit(_read(table, names, kind))))
+            names = [name for name, held in kinds.items() if held == kind]
+            if not names:
+                continue
+            part = clone(one_hot if kind == "text" else fill)
+            part.fit(_read(table, names, kind))
+            self.parts_.append((kind, names, part))
         self.names_ = _distinct(self.parts_)
         return self
 
@@ -115,27 +122,31 @@ def _warn_of_unseen(
 ) -> None:
     """Warn of columns of text (n, c) none of whose values the fit has seen."""
     for column, name, known in zip(values.T, names, categories, strict=True):
-        if not np.isin(column, known).any():
-            pair = f"as {shown(column[0], 40)}; it had {listed([*map(str, known)])}"
-            text = f"column {name!r} has no value that was in the fit, {pair}"
-            warn(f"{text}: look at its spelling", DataWarning)
+        if np.isin(column, known).any():
+            continue
+        had = listed([str(category) for category in known])
+        text = f"column {name!r} has no value that was in the fit"
+        example = f"as {shown(column[0], 40)}; it had {had}"
+        warn(f"{text}, {example}: look at its spelling", DataWarning)
 
 
-def named(X: Any) -> pd.DataFrame:
+def named(X: Any, what: str = "X") -> pd.DataFrame:
     """A table whose columns' names are different texts."""
     if not isinstance(X, pd.DataFrame):
         kind, hint = type(X).__name__, "use pandas.DataFrame"
+        if isinstance(X, str | os.PathLike):
+            hint = "read a file by kerhrm.check.read_table"
         if hasattr(X, "to_pandas"):
             library = type(X).__module__.partition(".")[0]
             kind, hint = f"{kind} of {library}", "give X.to_pandas()"
         elif hasattr(X, "collect"):
             kind, hint = f"{kind} of polars", "give X.collect().to_pandas()"
-        raise KerhrmError(f"X must be a DataFrame; got {kind}", hint)
+        raise KerhrmError(f"{what} must be a DataFrame; got {kind}", hint)
     names = X.columns.map(str)
-    if (twice := names[names.duplicated()]).size:
-        raise KerhrmError(
-            f"two columns are called {twice[0]!r}", "rename or drop one of them"
-        )
+    twice = names[names.duplicated()]
+    if twice.size:
+        problem = f"two columns are called {twice[0]!r}"
+        raise KerhrmError(problem, "rename or drop one of them")
     return X.set_axis(names, axis=1)
 
 
@@ -185,9 +196,13 @@ def indistinct(column: pd.Series) -> bool:
     if not types.is_integer_dtype(column.dtype):
         return False
     known = column.dropna()
-    if not len(known) or max(-int(known.min()), int(known.max())) <= EXACT:
+    if not len(known):
         return False
-    return bool(known.nunique() > known.astype(float).nunique())
+    largest = max(-int(known.min()), int(known.max()))
+    if largest <= EXACT:
+        return False
+    n_as_floats = known.astype(float).nunique()
+    return bool(known.nunique() > n_as_floats)
 
 
 def _days(column: pd.Series) -> np.ndarray:
@@ -227,19 +242,24 @@ def texts(column: pd.Series) -> np.ndarray:
     """Cells as text (n,), equal numbers alike; a missing one is :data:`MISSING`."""
     codes, values = pd.factorize(column)
     if types.infer_dtype(values) != "string":  # 1 and True would be one
-        codes, values = np.arange(len(column)), column.astype(object).to_numpy()
-    known = pd.Series(values, dtype=object).map(text_of, na_action="ignore")
-    words = known.astype(object).where(known.notna(), MISSING).to_numpy()
-    return np.append(words, MISSING)[codes]
+        codes = np.arange(len(column))
+        values = column.astype(object).to_numpy()
+    distinct = pd.Series(values, dtype=object)
+    words = distinct.map(text_of, na_action="ignore").astype(object)
+    filled = words.where(words.notna(), MISSING).to_numpy()
+    with_missing = np.append(filled, MISSING)  # whose code is -1
+    return with_missing[codes]
 
 
 def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:
     """Refuse a value that is not of its column's kind."""
-    if (wrong := read.isna() & column.notna()).any():
-        value = str(column[wrong].iloc[0])[:40]
-        problem = f"column {column.name!r} must hold {kind}, as in the fit"
-        where = first_row(wrong, column)
-        raise KerhrmError(f"{problem}; got {value!r} in {where}", "correct it")
+    wrong = read.isna() & column.notna()
+    if not wrong.any():
+        return
+    value = str(column[wrong].iloc[0])[:40]
+    problem = f"column {column.name!r} must hold {kind}, as in the fit"
+    where = first_row(wrong, column)
+    raise KerhrmError(f"{problem}; got {value!r} in {where}", "correct it")
 
 
 READERS = {"number": _numbers, "date": _days, "duration": _durations, "text": texts}
@@ -252,14 +272,18 @@ def _read(table: pd.DataFrame, names: Sequence[str], kind: str) -> np.ndarray:
 
 def _distinct(parts: Sequence[tuple[str, list[str], Any]]) -> list[str]:
     """Names of the encoded columns, with a number where another one has the name."""
-    kept = {name for kind, names, _ in parts if kind != "text" for name in names}
+    kept: set[str] = set()
+    for kind, names, _ in parts:
+        if kind != "text":
+            kept.update(names)
     distinct: list[str] = []
     for kind, names, part in parts:
         every = part.get_feature_names_out(names)
         same = 0 if kind == "text" else len(names)
         distinct += names[:same]
         for name in every[same:]:
-            new, number = name, 1
+            new = name
+            number = 1
             while new in kept or new in distinct:
                 number += 1
                 new = f"{name}_{number}"

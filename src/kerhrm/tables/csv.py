@@ -3,7 +3,6 @@
 What a file does not show without doubt is refused, in one line that says what to do.
 """
 
-import difflib
 import io
 import re
 import shlex
@@ -13,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api import types
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import suggest
+from kerhrm.errors import KerhrmError, shown, suggest
+from kerhrm.files import File
 from kerhrm.tables.cells import (
     EXACT,
     check_decimal,
@@ -34,20 +34,25 @@ from kerhrm.tables.layout import (
     one_blank,
     read_layout,
 )
-from kerhrm.tables.text import decode, read_bytes
+from kerhrm.tables.text import as_path, decode, read_bytes
 
-MAX_SHOWN = 20  #: names in a hint
+LONG = 100  #: characters of a name that an error shows
 
 
 def _check_options(
-    decimal: str | None, dates: Sequence[str], date_order: str | None
+    sep: Any, decimal: Any, encoding: Any, dates: Sequence[str], date_order: Any
 ) -> None:
     """Refuse what says nothing of a file."""
+    texts = {"sep": sep, "decimal": decimal, "encoding": encoding}
+    for name, value in (texts | {"date-order": date_order}).items():
+        if not isinstance(value, str | None):
+            problem = f"--{name} must be text; got {shown(value)}"
+            raise KerhrmError(problem, f"leave --{name} out")
     if decimal not in (None, ".", ","):
-        problem = f"--decimal must be . or ,; got {decimal!r}"
+        problem = f"--decimal must be . or ,; got {shown(decimal)}"
         raise KerhrmError(problem, "leave --decimal out")
     if date_order not in (None, *ORDERS):
-        problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
+        problem = f"--date-order must be dmy, mdy or ymd; got {shown(date_order)}"
         raise KerhrmError(problem, "leave --date-order out, or use one of these")
     if date_order and not dates:
         problem = f"--date-order {date_order} changes nothing without --dates"
@@ -55,12 +60,12 @@ def _check_options(
 
 
 def read_table(
-    path: Path,
+    path: File,
     *,
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-    dates: Sequence[str] = (),
+    dates: str | Sequence[str] | None = (),
     date_order: str | None = None,
 ) -> pd.DataFrame:
     """Read a CSV file.
@@ -70,11 +75,11 @@ def read_table(
 
     Parameters
     ----------
-    path : Path
+    path : str or path-like
         A file or a pipe.
     sep, decimal, encoding : str, optional
         By default what the file shows.
-    dates : sequence of str
+    dates : str or sequence of str, optional
         Columns of dates.
     date_order : {"dmy", "mdy", "ymd"}, optional
         Order of day, month and year, where the cells do not show it.
@@ -84,13 +89,14 @@ def read_table(
     KerhrmError
         If there is no such file, it is no table of text, a row has more or fewer cells
         than there are names, or a column has no name, the name of another, or a value
-        that is no date.
+        that is no date; or if an argument is of another kind.
     """
-    _check_options(decimal, dates, date_order)
+    path = as_path(path)
+    dates = column_names(dates, "dates")
+    _check_options(sep, decimal, encoding, dates, date_order)
     text = decode(read_bytes(path), path, encoding)
     text = one_blank(text) if sep == " " else text
     layout = read_layout(text, path, sep)
-    dates = [visible(name) for name in dates]
     for name in dates:
         check_name(name, layout.names)
     as_text = {layout.names.index(name): str for name in dates}
@@ -123,11 +129,12 @@ def read_table(
     return read.table
 
 
-def read_names(path: Path) -> list[str]:
+def read_names(path: File) -> list[str]:
     """Names of the columns of a CSV file.
 
     Raises KerhrmError if it is no table, as :func:`read_table` does.
     """
+    path = as_path(path)
     return read_layout(decode(read_bytes(path), path), path).names
 
 
@@ -146,27 +153,54 @@ def _codes(table: pd.DataFrame, text: str, path: Path, layout: Layout) -> list[i
     begins = re.compile(rf"(?:^|[\"{re.escape(layout.sep)}]) {{0,9}}[+-]?0\d", re.M)
     if not layout.rows or not begins.search(text, layout.start):
         return []
-    kinds = [dtype.kind in "iuf" for dtype in table.dtypes]
-    numbers = [number for number, numeric in enumerate(kinds) if numeric]
-    cells = _parse(text, path, layout, dict.fromkeys(numbers, str)).iloc[:, numbers]
-    return [numbers[place] for place in zeros_first(cells)]
+    numeric = [
+        number for number, dtype in enumerate(table.dtypes) if dtype.kind in "iuf"
+    ]
+    as_text = dict.fromkeys(numeric, str)
+    cells = _parse(text, path, layout, as_text)
+    begin_with_zero = zeros_first(cells.iloc[:, numeric])
+    return [numeric[place] for place in begin_with_zero]
+
+
+def column_name(name: Any, what: str) -> str:
+    """Name of a column, one of those that look alike; ``what`` it is for.
+
+    Raises KerhrmError if it is None, or several.
+    """
+    if name is None or types.is_list_like(name):
+        problem = f"{what} must be the name of a column; got {shown(name)}"
+        raise KerhrmError(problem, f"give {what}='NAME'")
+    return visible(str(name))
+
+
+def column_names(names: Any, what: str) -> list[str]:
+    """Names of different columns, in order; a single name is one, None is none.
+
+    Raises KerhrmError if one of them is no name.
+    """
+    if names is None:
+        return []
+    if not types.is_list_like(names):
+        names = [names]
+    return list(dict.fromkeys(column_name(name, what) for name in names))
 
 
 def check_name(name: str, names: Sequence[str]) -> None:
     """Refuse a column that is not among those of a table."""
     if name in names:
         return
+    problem = f"column {name!r} does not exist"
+    if len(name) > LONG:
+        problem = f"column {shown(name, LONG)} does not exist"
     if like_data(names) is not None:
-        problem = f"column {name!r} does not exist, and the first line holds numbers"
+        problem = f"{problem}, and the first line holds numbers"
         raise KerhrmError(problem, "write the columns' names above it")
     if all(part in names for part in name.split(",")):
-        problem = f"column {name!r} does not exist, but each of its parts does"
+        problem = f"{problem}, but each of its parts does"
         parts = " ".join(map(shlex.quote, name.split(",")))
         raise KerhrmError(problem, f"use blanks: {parts}")
-    near = difflib.get_close_matches(name, names, n=1)
-    known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
-    hint = suggest(name, [escaped(known) for known in near or known])
-    raise KerhrmError(f"column {name!r} does not exist", hint)
+    hint = suggest(name, [escaped(known) for known in names])
+    raise KerhrmError(problem, hint)
 
 
 def _parse(text: str, path: Path, layout: Layout, dtype: Any) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from torch import Tensor
 from kerhrm.errors import InputTypeError, KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.tables.arrays import (
+    check_values,
     family,
     frame,
     is_frame,
@@ -23,10 +24,12 @@ from kerhrm.tables.arrays import (
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
 
-#: larger values stand for missing ones, or are in a unit whose squares overflow in
-#: float32
-LARGEST = 1e20
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
+
+#: share of a column's range by which a value may lie outside it without a word
+BEYOND = 0.5
+#: columns from which on one that is nearly constant may be a pixel
+PIXELS = 100
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
@@ -72,24 +75,16 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     return x
 
 
-def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
-    """Refuse what is not finite or enormous, by column, in the rows of a table."""
-    bad = ~(np.abs(x) < LARGEST)  # True of NaN
-    if bad.any():
-        j = int(bad.any(0).argmax())
-        rows = f"{bad[:, j].sum()} rows, the first is {first_row(bad[:, j], table)}"
-        what = (
-            f"{names[j]} has missing (NaN), infinite (inf) or enormous values in {rows}"
-        )
-        value = x[bad[:, j].argmax(), j]
-        raise KerhrmError(f"{what}, with {value:g}", "drop these rows, or fill them in")
-
-
 def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
     """Refuse a column of whole numbers some of which are one in float64."""
-    for j in np.flatnonzero(np.abs(x).max(0) > EXACT):
-        whole = frame(X).iloc[:, j] if is_frame(X) else np.asarray(X)[:, j]
-        if whole.dtype.kind in "iu" and pd.unique(whole).size > np.unique(x[:, j]).size:
+    largest = np.abs(x).max(0)
+    for j in np.flatnonzero(largest > EXACT):
+        given = frame(X).iloc[:, j] if is_frame(X) else np.asarray(X)[:, j]
+        if given.dtype.kind not in "iu":
+            continue
+        n_given = pd.unique(given).size
+        n_read = np.unique(x[:, j]).size
+        if n_given > n_read:
             problem = f"{names[j]} has integers too large for float64 to tell apart"
             raise KerhrmError(problem, "subtract the column's minimum")
 
@@ -241,3 +236,39 @@ def _mean_and_scale(
     scaler = StandardScaler().fit(x / size, sample_weight=weights)
     scale = np.where(np.ptp(x, axis=0) == 0, np.inf, scaler.scale_ * size)
     return scaler.mean_ * size, scale
+
+
+def limits_of(x: np.ndarray) -> np.ndarray:
+    """Least and largest value of columns (n, d): (2, d).
+
+    A constant column has no limits, since it does not predict.  Nor has one of very
+    many that has one value in half of the rows: a pixel.
+    """
+    n, d = x.shape
+    least = x.min(0)
+    largest = x.max(0)
+    free = least == largest
+    if d > PIXELS:
+        half = (n + 1) // 2
+        ordered = np.sort(x, axis=0)
+        first = ordered[: n - half + 1]
+        as_many_later = ordered[half - 1 :]
+        free |= (first == as_many_later).any(0)
+    least[free] = -np.inf
+    largest[free] = np.inf
+    return np.stack([least, largest])
+
+
+def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
+    """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
+    column most of them do; None if none does."""
+    with np.errstate(invalid="ignore"):  # of columns without limits
+        slack = BEYOND * (limits[1] - limits[0])
+        beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
+    if not beyond.any():
+        return None
+    j = int(beyond.sum(0).argmax())
+    name = getattr(estimator, "feature_names_in_", range(x.shape[1]))[j]
+    rows = f"{beyond.any(1).sum()} of {len(x)} rows lie outside the rows of the fit"
+    column = f"column {shown(name)}: {limits[0, j]:g} to {limits[1, j]:g} there"
+    return f"{rows} ({column}); what is predicted of them is extrapolation"

@@ -7,7 +7,7 @@ not tell the order, and it must be given.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,8 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     known = words.known(NO_NUMBER)
     if not known:
         return pd.to_datetime(words.values({}), utc=True), words.absent(NO_NUMBER)
-    where, ways = f"column {str(column.name)!r}", readings(known)
+    where = f"column {str(column.name)!r}"
+    ways = readings(known)
     if not ways:
         wrong = words.values(dict.fromkeys(strangers(known), True)).notna()
         example = f"{column[wrong].iloc[0]!s}"[:40]
@@ -105,7 +106,8 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         problem = f"{where} must hold dates; got {_misfit(known, order)!r}"
         hint = "leave --date-order out, so that each column shows its own"
         raise KerhrmError(f"{problem} with --date-order {order}", hint)
-    if not (chosen := shown(ways) or next(iter(given), None)):
+    chosen = shown(ways) or next(iter(given), None)
+    if chosen is None:
         problem = f"{where} does not show the order of day, month and year"
         hint = f"add --date-order {' or '.join(possible)}"
         raise KerhrmError(f"{problem}: {known[0]!r}", hint)
@@ -137,24 +139,34 @@ def date_options(column: pd.Series) -> str | None:
 
 def readings(words: Sequence[str]) -> dict[str, pd.Series]:
     """Times (m,) of m words, in every format in which all of them are dates."""
-    zones = {zone for word in words if (zone := _has_zone(word)) is not None}
+    zones = {_has_zone(word) for word in words} - {None}
     if not len(words) or len(zones) > 1:
         return {}
     sample = words[:SAMPLE]
     likely = [name for name in FORMATS if _times(sample, name).notna().all()]
-    if ISO in likely and (times := _times(words, ISO)).notna().all():
-        return {ISO: times}
-    ways = {name: _times(words, name) for name in likely}
-    return {name: times for name, times in ways.items() if times.notna().all()}
+    if ISO in likely:
+        times = _times(words, ISO)
+        if times.notna().all():
+            return {ISO: times}
+    found = {}
+    for name in likely:
+        times = _times(words, name)
+        if times.notna().all():
+            found[name] = times
+    return found
 
 
 def shown(ways: Mapping[str, pd.Series]) -> str | None:
     """Name the format that the words show themselves, of those that are possible."""
-    if surely := [name for name in ways if name in SHOWN]:
-        return surely[0]
+    for name in ways:
+        if name in SHOWN:
+            return name
     long = [name for name in ways if "%Y" in name]
-    alike = all(ways[name].equals(ways[long[0]]) for name in long)
-    return long[0] if long and alike else None
+    if not long:
+        return None
+    first = ways[long[0]]
+    alike = all(ways[name].equals(first) for name in long)
+    return long[0] if alike else None
 
 
 def possible_orders(ways: Mapping[str, pd.Series]) -> list[str]:
@@ -168,8 +180,10 @@ def digit_dates(column: pd.Series) -> str | None:
     Two numbers are a flag, whatever they stand for.
     """
     values = column.dropna().unique()
-    whole = column.dtype.kind in "iuf" and len(values) > 2
-    if not whole or _dated(values[:: 1 + len(values) // SAMPLE]).mean() < MOST:
+    if column.dtype.kind not in "iuf" or len(values) <= 2:
+        return None
+    sample = values[:: 1 + len(values) // SAMPLE]
+    if _dated(sample).mean() < MOST:
         return None
     dated = _dated(values)
     if dated.mean() < MOST:
@@ -185,16 +199,24 @@ def digit_dates(column: pd.Series) -> str | None:
 
 def _misfit(words: Sequence[str], order: str) -> str:
     """First word that is no date in an order, by the format that most words have."""
-    absent = [_times(words, name).isna().to_numpy() for name in ORDERS[order]]
-    return words[int(min(absent, key=np.count_nonzero).argmax())]
+    absent = _fewest_absent(words, ORDERS[order])
+    return words[int(absent.argmax())]
+
+
+def _fewest_absent(words: Sequence[str], names: Collection[str]) -> np.ndarray:
+    """Words that are no dates in the format that most words have, (m,), bool."""
+    absent = [_times(words, name).isna().to_numpy() for name in names]
+    return min(absent, key=np.count_nonzero)
 
 
 def _dated(values: np.ndarray) -> np.ndarray:
     """Which numbers (m,) are dates of this and the last century: bool (m,)."""
     words = pd.Series([text_of(value) for value in values], dtype=object)
-    usual = words.map(len).mode()[0]
-    written = words.map(_DIGITS.fullmatch).notna() & (words.map(len) == usual)
-    return np.asarray(written & _times(words.tolist(), ISO).notna())
+    lengths = words.map(len)
+    usual = lengths == lengths.mode()[0]
+    written = words.map(_DIGITS.fullmatch).notna()
+    times = _times(words.tolist(), ISO)
+    return np.asarray(written & usual & times.notna())
 
 
 def strangers(words: Sequence[str]) -> list[str]:
@@ -203,8 +225,8 @@ def strangers(words: Sequence[str]) -> list[str]:
     without = [word for word in words if _has_zone(word) is False]
     if with_zone and without:
         return min(with_zone, without, key=len)
-    absent = [_times(words, name).isna().to_numpy() for name in FORMATS]
-    return np.array(words)[min(absent, key=np.count_nonzero)].tolist()
+    absent = _fewest_absent(words, FORMATS)
+    return np.array(words)[absent].tolist()
 
 
 def _cell(word: str) -> re.Match[str] | None:
@@ -215,7 +237,9 @@ def _cell(word: str) -> re.Match[str] | None:
 def _has_zone(word: str) -> bool | None:
     """Whether a time has a time zone; None: it is no time."""
     cell = _cell(word)
-    return None if cell is None or cell["hour"] is None else cell["zone"] is not None
+    if cell is None or cell["hour"] is None:
+        return None
+    return cell["zone"] is not None
 
 
 def iso_times(column: pd.Series) -> pd.Series:
@@ -255,23 +279,31 @@ def _split(word: str) -> tuple[str, float]:
     date = _TOGETHER.sub(r"\1 \2 \3", cell["date"])
     date = _MONTH.sub(lambda month: month[1][:3], date)
     date = re.sub(r"[\s,./-]+", "-", date)
+    return date, _seconds_of_day(cell)
+
+
+def _seconds_of_day(cell: re.Match[str]) -> float:
+    """Time of a cell in seconds since midnight, in UTC; NaN: it is no time."""
     if cell["hour"] is None:
-        return date, 0.0
-    hour, minute, second = (
-        float(cell[part] or 0) for part in ("hour", "minute", "second")
-    )
-    if half := (cell["half"] or "")[:1].casefold():
+        return 0.0
+    hour = float(cell["hour"])
+    minute = float(cell["minute"] or 0)
+    second = float(cell["second"] or 0)
+    half = (cell["half"] or "")[:1].casefold()
+    if half:
         if not 1 <= hour <= 12:
-            return date, np.nan
-        hour = hour % 12 + 12 * (half == "p")
+            return np.nan
+        hour %= 12
+        if half == "p":
+            hour += 12
     if hour >= 24 or minute >= 60 or second >= 60:
-        return date, np.nan
+        return np.nan
     seconds = 3600 * hour + 60 * minute + second
     zone = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", cell["zone"] or "")
-    if zone:
-        ahead = 3600 * int(zone[2]) + 60 * int(zone[3] or 0)
-        seconds -= ahead if zone[1] == "+" else -ahead
-    return date, seconds
+    if zone is None:
+        return seconds
+    ahead = 3600 * int(zone[2]) + 60 * int(zone[3] or 0)
+    return seconds - ahead if zone[1] == "+" else seconds + ahead
 
 
 def starts(periods: pd.Series) -> pd.Series:

@@ -32,6 +32,9 @@ from kerhrm.randomness import stream
 MAX_UNITS = 10_000_000
 MIN_ROWS = 20  #: different rows, without which equal ones are draws
 
+#: share of rows with the inputs of others above which it is told
+REPEATED = 0.1
+
 
 @dataclass(frozen=True)
 class DistinctRows:
@@ -61,12 +64,14 @@ class DistinctRows:
         They are sorted by the last column, then by the one before it.
         """
         n = len(table)
-        weights = np.ones(n) if weights is None else weights
-        counted = np.flatnonzero(weights > NO_WEIGHT * weights.max(initial=0.0))
+        if weights is None:
+            weights = np.ones(n)
+        least = NO_WEIGHT * weights.max(initial=0.0)
+        counted = np.flatnonzero(weights > least)
         # equal rows by weight, so that their sum does not depend on their order
-        order = counted[np.lexsort((weights[counted], *table[counted].T))]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (table[order[1:]] != table[order[:-1]]).any(axis=1)
+        keys = (weights[counted], *table[counted].T)
+        order = counted[np.lexsort(keys)]
+        new = _unlike_the_one_before(table[order])
         of = np.full(n, -1)
         of[order] = np.cumsum(new) - 1
         first = order[new]
@@ -134,10 +139,13 @@ def column_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     hashes = []
     for column in x.T:
-        ranks = np.unique(column, return_inverse=True)[1].astype(np.int64)
-        pairs = np.ascontiguousarray(ranks[np.lexsort((ranks, y))])
+        _, codes = np.unique(column, return_inverse=True)
+        ranks = codes.astype(np.int64)
+        by_number = np.lexsort((ranks, y))
+        pairs = np.ascontiguousarray(ranks[by_number])
         hashes.append(blake2b(pairs.tobytes(), digest_size=16).digest())
-    return np.array(sorted(range(len(hashes)), key=hashes.__getitem__), dtype=np.int64)
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    return np.array(order, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -218,14 +226,17 @@ def _all_rows(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     a distinct row validate."""
     rows = np.argsort(distinct.of, kind="stable")
     of = distinct.of[rows]
-    number = np.arange(len(of)) - np.searchsorted(of, of)  # among its equals
+    first_equal = np.searchsorted(of, of)
+    number = np.arange(len(of)) - first_equal  # among its equals
+    n_train = (distinct.units - held_out)[of]
+    whole = held_out[of] == 0
     several = distinct.units[of] > 1
-    trains = np.where(
-        several, number < (distinct.units - held_out)[of], held_out[of] == 0
-    )
-    train, others = rows[trains], rows[~trains]
+    trains = np.where(several, number < n_train, whole)
+    train = rows[trains]
+    others = rows[~trains]
+    order = np.concatenate([train, others])
     positions = np.empty(len(rows), dtype=np.int64)
-    positions[np.concatenate([train, others])] = np.arange(len(rows))
+    positions[order] = np.arange(len(rows))
     return Split(train, others, None, None, None, positions)
 
 
@@ -265,3 +276,31 @@ def split(
     validates = np.zeros(n, dtype=bool)
     validates[taken] = True
     return np.flatnonzero(~validates), np.flatnonzero(validates)
+
+
+def _unlike_the_one_before(rows: np.ndarray) -> np.ndarray:
+    """Which of rows (n, c) differ from the row before them, (n,), bool."""
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return new
+
+
+def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
+    """How many of distinct rows (n, d) have the inputs of another one, with another
+    target (n,); None: so few that they may be so by chance.
+
+    As several measurements of one patient, or a joined table: such rows tell each
+    other's target, so that a model that repeats it looks best.  Rows are sorted by
+    their inputs, so that equal ones are neighbours.
+    """
+    new = _unlike_the_one_before(x)
+    of = np.cumsum(new) - 1  # different inputs of every row
+    _, codes = np.unique(target, return_inverse=True)
+    pairs = np.unique(np.column_stack([of, codes]), axis=0)
+    n_targets = np.bincount(pairs[:, 0])
+    shared = int((n_targets[of] > 1).sum())
+    if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
+        return None
+    text = f"{shared} of {len(x)} rows have the inputs of another row with another"
+    hint = "give one row for each unit, as the mean of its targets"
+    return f"{text} target, and are taken for independent; {hint}"

@@ -1,6 +1,6 @@
 """Labels of rows, of any kind: environments and groups."""
 
-import contextlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
-from kerhrm.tables.arrays import column, kind
+from kerhrm.tables.arrays import check_order, column, kind
 from kerhrm.tables.cells import escaped, visible
-from kerhrm.tables.index import check_order, first_row
+from kerhrm.tables.index import first_row
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,23 @@ def _factorise(values: np.ndarray, what: str) -> tuple[np.ndarray, list[Any]]:
     except TypeError as error:
         problem = f"{what} must be numbers, text or dates; got {shown(keys[0][1])}"
         raise KerhrmError(problem, "give one label for each row") from error
-    kinds = {kind(value) for _, value in unordered}
-    comparable = len(kinds) == 1 or kinds == {"numbers", "truth values"}
-    ordered = sorted(unordered, key=_by_text)
-    if comparable:
-        with contextlib.suppress(TypeError):
-            ordered = sorted(ordered, key=lambda key: (key[1], key[0]))
+    ordered = _in_order(unordered)
     numbers = {key: number for number, key in enumerate(ordered)}
     codes = np.array([numbers[key] for key in keys])
     return codes, [value for _, value in ordered]
+
+
+def _in_order(keys: Collection[tuple[bool, Any]]) -> list[tuple[bool, Any]]:
+    """Keys by their values where these can be compared, else by their text."""
+    kinds = {kind(value) for _, value in keys}
+    by_text = sorted(keys, key=_by_text)
+    comparable = len(kinds) == 1 or kinds == {"numbers", "truth values"}
+    if not comparable:
+        return by_text
+    try:
+        return sorted(by_text, key=lambda key: (key[1], key[0]))
+    except TypeError:
+        return by_text
 
 
 def _key(value: Any) -> tuple[bool, Any]:

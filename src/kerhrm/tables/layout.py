@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.tables.cells import counted, visible
 
 SEPARATORS = ",;\t|"
@@ -190,7 +190,7 @@ def check_separator(sep: str) -> str:
     """
     sep = "\t" if sep == "\\t" else sep
     if len(sep) != 1 or sep in '"\r\n' or sep.isalnum():
-        problem = f"--sep must be one character, no letter or quote; got {sep!r}"
+        problem = f"--sep must be one character, no letter or quote; got {shown(sep)}"
         hint = r"use ',', ';' or '\t', a tab, or leave --sep out"
         if sep.startswith("\\s"):
             hint = "for runs of blanks use --sep ' '"
@@ -258,8 +258,8 @@ def _filled(row: Sequence[str]) -> int:
 
 def _use(sep: str) -> str:
     """Hint for a file with this separator."""
-    shown = r"\t" if sep == "\t" else sep
-    return f"set --sep '{shown}'"
+    written = r"\t" if sep == "\t" else sep
+    return f"set --sep '{written}'"
 
 
 def _better_separator(text: str, sep: str) -> str:

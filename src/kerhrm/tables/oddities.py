@@ -100,7 +100,8 @@ def missing_code(column: pd.Series) -> str | None:
 def _missing_code(values: np.ndarray) -> str | None:
     """The same of numbers (n,)."""
     known = values[~np.isnan(values)]
-    if not len(known) or (code := _sentinel(known)) is None:
+    code = _sentinel(known) if len(known) else None
+    if code is None:
         return None
     return f"{code} stands apart: does it mean missing? leave such cells empty"
 
@@ -110,10 +111,12 @@ def _sentinel(values: np.ndarray) -> int | None:
     each other."""
     for value in (values.min(), values.max()):
         others = values[values != value]
+        n_equal = len(values) - len(others)
         code = int(value) if float(value).is_integer() else 0
-        repeated = len(values) - len(others) > 1
-        if not (repeated and re.fullmatch("-?9+|-1", str(code)) and len(others)):
+        usual = re.fullmatch("-?9+|-1", str(code))
+        if n_equal < 2 or not usual or not len(others):
             continue
-        if 0 < np.ptp(others) < np.abs(others - value).min():
+        apart = np.abs(others - value).min()
+        if 0 < np.ptp(others) < apart:
             return code
     return None

@@ -2,13 +2,16 @@
 
 import codecs
 import io
+import os
 import re
 import stat
 import zipfile
 from pathlib import Path
+from typing import Any
 
-from kerhrm.errors import FileError, KerhrmError
+from kerhrm.errors import FileError, KerhrmError, shown
 
+GIVE_PATH = "give the path of a CSV file, or /dev/stdin for a pipe"
 ARCHIVE = "unpack it"
 SHEET = "open it there and save the sheet as CSV"
 CONVERT = "read it with pandas and write it with to_csv"
@@ -54,23 +57,32 @@ BOMS = {
 }
 
 
+def as_path(path: Any) -> Path:
+    """Path of a file.
+
+    Raises KerhrmError if it is neither text nor path-like.
+    """
+    if isinstance(path, str | os.PathLike):
+        return Path(os.fsdecode(path))
+    raise KerhrmError(f"the file must be a path; got {shown(path)}", GIVE_PATH)
+
+
 def read_bytes(path: Path) -> bytes:
     """Content of a file or a pipe, which can be read only once.
 
     Raises KerhrmError if it cannot be read, or is of another kind.
     """
-    hint = "give the path of a CSV file, or /dev/stdin for a pipe"
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
             what = "a folder" if stat.S_ISDIR(mode) else "a device"
-            raise FileError(f"{path} is {what}", hint)
+            raise FileError(f"{path} is {what}", GIVE_PATH)
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         if isinstance(error, KerhrmError):
             raise
         problem = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"{path}: {problem}", hint) from error
+        raise FileError(f"{path}: {problem}", GIVE_PATH) from error
     if data.startswith(POINTER):
         problem = f"{path} is a pointer of Git LFS, not the file itself"
         raise KerhrmError(problem, "fetch it: git lfs pull")
@@ -100,19 +112,19 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
 
     Raises KerhrmError if it is not in this encoding, or is no table.
     """
-    shown = _shown_encoding(data)
+    by_bytes = _shown_encoding(data)
     try:
         named = codecs.lookup("utf-8" if encoding is None else encoding).name
     except (LookupError, ValueError) as error:
-        problem = f"--encoding must be one that Python knows; got {encoding!r}"
+        problem = f"--encoding must be one that Python knows; got {shown(encoding)}"
         raise KerhrmError(problem, "leave --encoding out") from error
     wide = named.startswith(("utf-16", "utf-32"))
     # the bytes overrule general names; without zeros they are no UTF-16
-    used = shown if shown and (wide or named == "utf-8") else named
+    used = by_bytes if by_bytes and (wide or named == "utf-8") else named
     text = None if wide and b"\0" not in data else _decoded(data, used)
     if text is None or "\0" in text:
         hint = f"try --encoding {_likely(data)}"
-        if encoding and _decoded(data, shown or "utf-8") is not None:
+        if encoding and _decoded(data, by_bytes or "utf-8") is not None:
             hint = "leave --encoding out"
         elif b"\0" in data:
             hint = "save it as CSV again: it is cut, or holds other things than text"
@@ -144,17 +156,23 @@ def _likely(data: bytes) -> str:
 
 def _is_frequent(signs: str, encoding: str) -> bool:
     """Whether signs beyond ASCII are those that are frequent in an encoding."""
+    n = len(signs)
     if encoding in ("cp932", "euc_jp"):
-        kana, known = len(KANA.findall(signs)), len(JAPANESE.findall(signs))
-        return kana > 0.1 * len(signs) and known > 0.9 * len(signs)
+        n_kana = len(KANA.findall(signs))
+        n_japanese = len(JAPANESE.findall(signs))
+        return n_kana > 0.1 * n and n_japanese > 0.9 * n
     if encoding == "euc_kr":
+        n_korean = len(HANGUL.findall(signs))
         # fewer could be Chinese by chance
-        several = len({*signs}) >= MIN_SIGNS
-        return several and len(HANGUL.findall(signs)) > 0.9 * len(signs)
+        several = len(set(signs)) >= MIN_SIGNS
+        return several and n_korean > 0.9 * n
     core = "gb2312" if encoding == "gb18030" else encoding
-    first = [sign.encode(core, "ignore")[:1] for sign in signs]
-    known = sum(re.fullmatch(FREQUENT[core], byte) is not None for byte in first)
-    return known > 0.85 * len(signs)
+    n_frequent = 0
+    for sign in signs:
+        first = sign.encode(core, "ignore")[:1]
+        if re.fullmatch(FREQUENT[core], first):
+            n_frequent += 1
+    return n_frequent > 0.85 * n
 
 
 def _decoded(data: bytes, encoding: str) -> str | None:

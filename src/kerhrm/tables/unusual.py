@@ -1,6 +1,6 @@
-"""What is unusual about the rows of a fit, or of others: lines for a warning.
+"""What is unusual about columns and rows that are given: lines for a warning.
 
-Columns that give the target away, rows that repeat, and values far from the fit's.
+Columns that give the target away, and validation rows that train as well.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,10 @@ import pandas as pd
 
 from kerhrm.errors import shown
 from kerhrm.options import Task
-from kerhrm.tables.distinct import alike_by_chance
+from kerhrm.tables.distinct import REPEATED, alike_by_chance
 
 #: R^2 or balanced accuracy of a single column, from which it gives the target away
 GIVEN_AWAY = 0.99
-#: share of a column's range by which a value may lie outside it without a word
-BEYOND = 0.5
-#: share of rows with the inputs of others above which it is told
-REPEATED = 0.1
-#: columns from which on one that is nearly constant may be a pixel
-PIXELS = 100
 
 
 def gives_away(
@@ -34,28 +28,34 @@ def gives_away(
     """
     if kind == "text":
         values = pd.factorize(values)[0]
-    missing = pd.isna(values)
-    levels, codes = np.unique(np.where(missing, np.inf, values), return_inverse=True)
-    counts, sums = np.bincount(codes), np.bincount(codes, weights=target)
-    alone = counts[codes] == 1
-    predicted = (sums[codes] - target) / np.maximum(counts[codes] - 1, 1)
+    filled = np.where(pd.isna(values), np.inf, values)
+    levels, codes = np.unique(filled, return_inverse=True)
+    counts = np.bincount(codes)
+    sums = np.bincount(codes, weights=target)
+    n_others = counts[codes] - 1
+    alone = n_others == 0
+    predicted = (sums[codes] - target) / np.maximum(n_others, 1)
     predicted[alone] = target.mean()
     judged = np.ones(len(target), dtype=bool)
     known = levels < np.inf
-    if kind != "text" and known.sum() > 2:
+    n_known = int(known.sum())
+    if kind != "text" and n_known > 2:
+        last = n_known - 1
+        of_levels = sums / counts
         means = np.full(len(levels), target.mean())
-        last = int(known.sum()) - 1
-        means[1:last] = _by_neighbours(levels[known], (sums / counts)[known])
+        means[1:last] = _by_neighbours(levels[known], of_levels[known])
         predicted[alone] = means[codes[alone]]
-        judged = ~(alone & np.isin(codes, [0, last]))
-    target, predicted = target[judged], predicted[judged]
+        at_an_end = np.isin(codes, [0, last])
+        judged = ~(alone & at_an_end)
+    target = target[judged]
+    predicted = predicted[judged]
     if regression:
         errors = ((target - predicted) ** 2).mean()
-        return bool(errors < (1 - GIVEN_AWAY) * target.var())
+        largest = (1 - GIVEN_AWAY) * target.var()
+        return bool(errors < largest)
     right = (predicted > 0.5) == (target > 0.5)
-    return bool(
-        np.mean([right[target == label].mean() for label in (0, 1)]) > GIVEN_AWAY
-    )
+    accuracies = [right[target == label].mean() for label in (0, 1)]
+    return bool(np.mean(accuracies) > GIVEN_AWAY)
 
 
 def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -65,70 +65,23 @@ def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
     return (1 - share) * means[:-2] + share * means[2:]
 
 
-def limits_of(x: np.ndarray) -> np.ndarray:
-    """Least and largest value of columns (n, d): (2, d).
-
-    A constant column has no limits, since it does not predict.  Nor has one of very
-    many that has one value in half of the rows: a pixel.
-    """
-    limits = np.stack([x.min(0), x.max(0)])
-    free = limits[0] == limits[1]
-    if x.shape[1] > PIXELS:
-        ordered, half = np.sort(x, axis=0), (len(x) + 1) // 2
-        free |= (ordered[half - 1 :] == ordered[: len(x) - half + 1]).any(0)
-    limits[:, free] = np.array([[-np.inf], [np.inf]])
-    return limits
-
-
-def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
-    """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
-    column most of them do; None if none does."""
-    with np.errstate(invalid="ignore"):  # of columns without limits
-        slack = BEYOND * (limits[1] - limits[0])
-        beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
-    if not beyond.any():
-        return None
-    j = int(beyond.sum(0).argmax())
-    name = getattr(estimator, "feature_names_in_", range(x.shape[1]))[j]
-    rows = f"{beyond.any(1).sum()} of {len(x)} rows lie outside the rows of the fit"
-    column = f"column {shown(name)}: {limits[0, j]:g} to {limits[1, j]:g} there"
-    return f"{rows} ({column}); what is predicted of them is extrapolation"
-
-
-def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
-    """How many of distinct rows (n, d) have the inputs of another one, with another
-    target (n,); None: so few that they may be so by chance.
-
-    As several measurements of one patient, or a joined table: such rows tell each
-    other's target, so that a model that repeats it looks best.  Rows are sorted by
-    their inputs, so that equal ones are neighbours.
-    """
-    new = np.ones(len(x), dtype=bool)  # unlike the row before it
-    new[1:] = (x[1:] != x[:-1]).any(axis=1)
-    of = np.cumsum(new) - 1
-    codes = np.unique(target, return_inverse=True)[1]
-    # different targets of every row's inputs
-    targets = np.bincount(np.unique(np.column_stack([of, codes]), axis=0)[:, 0])[of]
-    shared = int((targets > 1).sum())
-    if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
-        return None
-    text = f"{shared} of {len(x)} rows have the inputs of another row with another"
-    hint = "give one row for each unit, as the mean of its targets"
-    return f"{text} target, and are taken for independent; {hint}"
-
-
 def rows_of_the_fit(
     rows: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray]
 ) -> str | None:
     """How many validation rows are among the distinct rows (inputs and targets) of the
     fit; None: so few that they may be so by chance."""
-    n = len(rows[0])
-    codes = np.unique(np.concatenate([rows[1], validation[1]]), return_inverse=True)[1]
-    table = np.column_stack([codes, np.concatenate([rows[0], validation[0]])])
+    inputs, target = rows
+    other_inputs, other_target = validation
+    n = len(inputs)
+    m = len(other_inputs)
+    targets = np.concatenate([target, other_target])
+    _, codes = np.unique(targets, return_inverse=True)
+    both = np.concatenate([inputs, other_inputs])
+    table = np.column_stack([codes, both])
     table += 0.0  # -0.0 is 0.0
     hashes = [hash(row.tobytes()) for row in table]
     known = set(hashes[:n])
-    again, m = sum(row in known for row in hashes[n:]), len(table) - n
+    again = sum(row in known for row in hashes[n:])
     if again <= REPEATED * m or alike_by_chance(table[:n]):
         return None
     text = f"{again} of {m} validation rows are rows of the fit"
@@ -141,11 +94,14 @@ def telling_auxiliary(
 ) -> str | None:
     """The first of auxiliary columns (n, c) that gives the target (n,) away."""
     regression = task == "regression"
-    y = target if regression else np.unique(target, return_inverse=True)[1]
-    for j, (name, values) in enumerate(zip(names, z.T, strict=True)):
-        if gives_away("number", values, y, regression):
-            column = f"auxiliary column {j if name is None else shown(name)}"
-            hint = "give a column that says when, where or how a row came about"
-            text = f"{column} gives the target away, so that environments are parts"
-            return f"{text} of the target; {hint}"
+    y = target
+    if not regression:
+        _, y = np.unique(target, return_inverse=True)
+    for j, name in enumerate(names):
+        if not gives_away("number", z[:, j], y, regression):
+            continue
+        column = f"auxiliary column {j if name is None else shown(name)}"
+        text = f"{column} gives the target away, so that environments are parts"
+        hint = "give a column that says when, where or how a row came about"
+        return f"{text} of the target; {hint}"
     return None

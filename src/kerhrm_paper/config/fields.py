@@ -6,13 +6,19 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from kerhrm.options import NonEmpty, NotBool, similar
+from kerhrm.errors import (
+    known_are,
+    similar,
+)
+from kerhrm.options import (
+    NonEmpty,
+    NotBool,
+)
 from kerhrm_paper.config.run_folder import no_folder
 
 MAX_SEEDS = 10_000
 MAX_THREADS = 256
 DEVICES = "auto, cpu, cuda or cuda:N"
-MAX_LISTED = 12  #: names that an error does not list
 
 Item = TypeVar("Item")
 Names = Collection[str]  #: that are known
@@ -89,7 +95,7 @@ def closest(word: str, names: Names) -> str | None:
         return _did_you_mean(same[0])
     others = _other_numbers(word, names)
     if len(others) > 1:
-        return _listed(others)
+        return known_are(others)
     close = similar(word, names)
     return _did_you_mean(close) if close else None
 
@@ -100,16 +106,7 @@ def _did_you_mean(name: str) -> str:
 
 def nearest(word: str, names: Names) -> str:
     """Hint for a name that is unknown: the nearest one, or all if they are few."""
-    return closest(word, names) or _listed(names)
-
-
-def _listed(names: Names) -> str:
-    """Hint of the names that are known, or the first ones."""
-    if len(names) <= MAX_LISTED:
-        return f"known are: {', '.join(names)}"
-    first = list(names)[:MAX_LISTED]
-    n_more = len(names) - MAX_LISTED
-    return f"known are: {', '.join(first)} and {n_more} more"
+    return closest(word, names) or known_are(names)
 
 
 def _without_null(entries: Any) -> Any:

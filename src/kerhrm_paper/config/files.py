@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import suggest
+from kerhrm.errors import KerhrmError, suggest
 from kerhrm_paper.config.fields import check_name
 from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown
 

@@ -8,8 +8,11 @@ from typing import Any, get_origin
 
 from pydantic import ValidationError
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import Options, suggest, worded
+from kerhrm.errors import KerhrmError, suggest
+from kerhrm.options import (
+    Options,
+    worded,
+)
 from kerhrm_paper.config.fields import Names, closest
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.invalid import invalid
@@ -101,7 +104,7 @@ def _validated(model: Model, options: Tree) -> Tree:
         is_list = get_origin(field.annotation) is list
         if is_list and isinstance(value, int | float):
             given[name] = [value]
-    validated = model(**given)
+    validated = model.model_validate(given)
     return validated.model_dump(mode="json")
 
 

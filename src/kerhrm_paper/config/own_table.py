@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from kerhrm.errors import FileError, KerhrmError, shown
-from kerhrm.options import NotBool, Options, misfit, option
+from kerhrm.errors import (
+    MANY,
+    FileError,
+    KerhrmError,
+    known_are,
+    shown,
+)
+from kerhrm.options import (
+    NotBool,
+    Options,
+    misfit,
+    option,
+)
 from kerhrm_paper.config.config import page_name
-from kerhrm_paper.config.fields import MAX_LISTED, matching, nearest
+from kerhrm_paper.config.fields import matching, nearest
 from kerhrm_paper.config.mark import HARMLESS
 from kerhrm_paper.runs import provenance
 
@@ -183,8 +194,8 @@ class OwnTable(Options):
         for name in self.held_out:
             if name not in groups:
                 hint = nearest(name, groups)
-                if len(groups) <= MAX_LISTED:
-                    hint = f"known are: {', '.join(groups)}"
+                if len(groups) <= MANY:
+                    hint = known_are(groups)
                 problem = f"held_out={name}: no row has this {self.group}"
                 raise KerhrmError(problem, hint)
         if set(groups) <= set(self.held_out):

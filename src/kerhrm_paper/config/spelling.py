@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.options import suggest
+from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
+from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm_paper.config.nameable import (
     Misspelled,
     Schema,
@@ -19,7 +19,7 @@ from kerhrm_paper.config.nameable import (
 )
 
 #: options of KerHRM in earlier versions, and what they are now
-RENAMED = {"selection": "stop_by", "network": "training"}
+RENAMED = {**KerHRMOptions.renamed, **AuxiliaryOptions.renamed}
 LONGEST = 100  #: characters of a part
 _CHARACTERS = re.compile(r"[A-Za-z0-9_.=+-]+")
 

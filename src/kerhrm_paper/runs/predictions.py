@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.record import Record
-from kerhrm.algorithm.records import predict_linear
+from kerhrm.algorithm.records import Record, predict_linear
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Fitted
 from kerhrm_paper.runs.fitted_check import as_number, check_fitted, check_output

@@ -25,7 +25,10 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.base import Network
-from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.build import (
+    MLP,
+    init_mlp,
+)
 from kerhrm.networks.training import train
 
 N, K = 40, 3

@@ -13,8 +13,7 @@ from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import Fit, fit, select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.record import Record
-from kerhrm.algorithm.records import Direction, Directions, Environments
+from kerhrm.algorithm.records import Direction, Directions, Environments, Record
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions

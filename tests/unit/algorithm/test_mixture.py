@@ -21,10 +21,11 @@ from sklearn.mixture import GaussianMixture
 from torch import Tensor
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from kerhrm.algorithm import moments
-from kerhrm.algorithm.em import EM
+from kerhrm.algorithm import em as em_module
+from kerhrm.algorithm import problem as problem_module
+from kerhrm.algorithm.em import EM, ClusterMoments
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
-from kerhrm.algorithm.moments import ClusterMoments, weighted_moments
+from kerhrm.algorithm.problem import weighted_moments
 from kerhrm.errors import KerhrmError
 
 NAMES = [f.name for f in fields(Mixture)]
@@ -357,7 +358,7 @@ def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None
         rng.random((4, n)),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moments, "CHUNK", chunk)
+        patch.setattr(problem_module, "CHUNK", chunk)
         second, cross = weighted_moments(*map(torch.from_numpy, (psi, y, weights)))
     np.testing.assert_allclose(
         second, np.einsum("jn,na,nc->jac", weights, psi, psi), atol=1e-12
@@ -372,7 +373,7 @@ def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None
 def test_both_ways_give_the_clusters_moments(
     limit: int, n_clusters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moments, "PRODUCTS_LIMIT", limit)
+    monkeypatch.setattr(em_module, "PRODUCTS_LIMIT", limit)
     rng = np.random.default_rng(n_clusters)
     psi, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
     r = rng.dirichlet(np.full(n_clusters, 0.3), (6, 30)).transpose(0, 2, 1).copy()

@@ -1,5 +1,6 @@
 """What ``kerhrm check`` says of columns and targets, whatever their names and types."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.check import check, oddities
+from kerhrm.errors import KerhrmError
 
 NAMES = ["all", "rows", "environment", "error", "_merge", "index", "level_0", "target"]
 NAMES += ["group", "KerHRM", "constant", "missing", "0", "x", "missingindicator_a"]
@@ -177,3 +179,46 @@ def test_columns_that_give_the_target_away() -> None:
     assert "away" in told["x"]
     twice = pd.concat([table[["noise"]]] * 2)
     assert not dict(oddities(twice, pd.Series(np.tile(number, 2), twice.index)))
+
+
+def test_a_single_name_is_one_column_and_none_is_none(plain: pd.DataFrame) -> None:
+    several = check(plain.assign(size=1.0), "y", drop=["size"]).report
+    single = check(plain.assign(size=1.0), "y", drop="size", auxiliary=None).report
+    np.testing.assert_array_equal(single.errors, several.errors)
+    numbered = plain.rename(columns={"a": 3})
+    assert list(check(numbered, "y", drop=3).X_test.columns) == ["b"]
+    assert "3" in check(numbered, "y", drop=None).X_test.columns
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"table": "t.csv"}, "table must be a DataFrame; got str; read a file by kerh"),
+        ({"table": [[1, 2]]}, "table must be a DataFrame; got list; use pandas.DataF"),
+        ({"target": None}, "target must be the name of a column; got None; give targ"),
+        ({"target": ["y"]}, "target must be the name of a column; got ['y']; give ta"),
+        ({"group": ["a"]}, "group must be the name of a column; got ['a']; give group"),
+        ({"drop": [["a"]]}, "drop must be the name of a column; got ['a']; give drop="),
+        ({"auxiliary": np.eye(2)}, "auxiliary must be the name of a column; got arr"),
+        ({"auxiliary": 3}, "column '3' does not exist; known are: a, b, y"),
+        ({"random_state": "x"}, "random_state must be a whole number, a numpy Rando"),
+        ({"random_state": -1}, "random_state must be at least 0 and below 2^32; got"),
+        ({"n_environments": "x"}, "n_environments='x': must be a valid integer"),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused(
+    given: dict[str, Any], words: str, plain: pd.DataFrame
+) -> None:
+    arguments = {"table": plain, "target": "y"} | given
+    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+        check(**arguments)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_state_is_drawn_from_once(plain: pd.DataFrame) -> None:
+    state = np.random.RandomState(5)
+    seed = np.random.RandomState(5).randint(2**31 - 1)
+    drawn = check(plain, "y", random_state=state)
+    assert drawn.model.seed_ == seed
+    expected = check(plain, "y", random_state=int(seed))
+    np.testing.assert_array_equal(drawn.X_test, expected.X_test)

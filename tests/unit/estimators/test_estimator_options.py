@@ -1,23 +1,34 @@
 """Options of KerHRM's estimators: what is a parameter, and what is an option."""
 
+import ast
 import inspect
-from typing import Any
+import pickle
+import re
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 import pytest
+import torch
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kerhrm import (
+    ERM,
     EstimatorOptions,
     KerHRMClassifier,
     KerhrmError,
     KerHRMOptions,
     KerHRMRegressor,
+    NTFMap,
 )
+from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators._parameters import FitOptions, fit_options
+from kerhrm.plots import iterations
 from tests.unit.estimators.conftest import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
@@ -153,6 +164,165 @@ def test_an_option_among_the_parameters_is_refused_with_its_spelling(kind: Any) 
         kind().set_params(rigde=1e-3)
     with pytest.raises(KerhrmError, match=r"options\['rigde'\]: no such option; did"):
         kind().set_params(options__rigde=1e-3)
+
+
+class OwnRidge(KerHRMRegressor):
+    """A subclass with a parameter that has the name of an option."""
+
+    def __init__(self, ridge: float = 1.0, k: int = 2, options: Any = None) -> None:
+        super().__init__(**QUICK | {"k": k}, options=options)
+        self.ridge = ridge
+
+
+class WithoutOptions(KerHRMRegressor):
+    """A subclass whose parameter is an option, and that has no ``options``."""
+
+    def __init__(self, ridge: float = 1e-6) -> None:
+        super().__init__(**QUICK, if_not_better="fit", options={"ridge": ridge})
+        self.ridge = ridge
+
+    def fit(self, X: Any, y: Any, **columns: Any) -> Self:
+        self.options = {"ridge": self.ridge}
+        return super().fit(X, y, **columns)
+
+
+def test_a_subclass_s_own_parameter_is_no_option() -> None:
+    model = OwnRidge(ridge=2.0).set_params(ridge=3.0, options__ridge=0.1)
+    assert (model.ridge, model.options) == (3.0, {"ridge": 0.1})
+    twin = clone(model)
+    assert (twin.ridge, twin.options) == (3.0, {"ridge": 0.1})
+    params = model.get_params()
+    assert (params["ridge"], params["options__ridge"]) == (3.0, 0.1)
+    with pytest.raises(KerhrmError, match="give options__steps=3"):
+        model.set_params(steps=3)
+
+
+def test_a_subclass_without_options_lists_none(slopes: Any) -> None:
+    model = WithoutOptions()
+    assert model.get_params() == {"ridge": 1e-6}
+    for name in ("options__ridge", "options", "steps"):
+        with pytest.raises(ValueError, match="Invalid parameter"):
+            model.set_params(**{name: None})
+    search = GridSearchCV(model, {"ridge": [1e-6, 10.0]}, cv=2)
+    best = search.fit(slopes.x, slopes.y).best_estimator_
+    assert best.options == {"ridge": search.best_params_["ridge"]}
+    assert clone(best).get_params() == search.best_params_
+    assert iterations(best).get_xlabel() == "iteration"
+
+
+def test_a_read_only_mapping_is_copied_and_saved(labels: Any) -> None:
+    given = MappingProxyType({"ridge": 0.1})
+    model = KerHRMClassifier(**QUICK, options=given)
+    assert model.options is given
+    assert clone(model).options == given
+    loaded = pickle.loads(pickle.dumps(model.fit(labels.x, labels.y)))
+    assert loaded.options == given
+    np.testing.assert_array_equal(loaded.predict(labels.x), model.predict(labels.x))
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+        requests = clone(model).get_metadata_routing()
+    assert requests.fit.requests["sample_weight"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"selection": "pooled"}, "options['selection']: no such option; it is 'stop_"),
+        ({"options__ridge": 1}, "options['options__ridge']: no such option; did you m"),
+        ({"x" * 300: 1}, "x...]: no such option; kerhrm.EstimatorOptions lists them"),
+        (KerHRMOptions(), "or a mapping; got KerHRMOptions; leave options out"),
+        (
+            KerHRMOptions(k=[3], ridge=0.1, tol=0.2),
+            'got KerHRMOptions; give k=[3], options={"ridge": 0.1, "tol": 0.2}',
+        ),
+        (EstimatorOptions, "must be a mapping of names to values; got <class"),
+    ],
+)
+def test_other_options_are_refused_with_what_to_write(
+    options: Any, words: str, labels: Any
+) -> None:
+    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+        KerHRMRegressor(options=options).fit(labels.x, labels.y)
+    assert len(str(caught.value)) < 200
+
+
+def test_the_hints_for_an_old_name_can_be_typed() -> None:
+    words = r"give options=\{\"stop_by\": 'pooled'\}$"
+    with pytest.raises(KerhrmError, match=words):
+        KerHRMRegressor(selection="pooled")  # type: ignore[call-arg]
+    model = KerHRMRegressor(options={"stop_by": "pooled"})
+    with pytest.raises(KerhrmError, match=r"give options__stop_by='pooled'$"):
+        model.set_params(selection="pooled")
+    assert model.set_params(options__stop_by="pooled").options == {"stop_by": "pooled"}
+
+
+def typed(hint: str) -> dict[str, Any]:
+    """Options as a hint spells them."""
+    given = re.search(r"options=(\{.*\})", hint)
+    assert given, hint
+    options: dict[str, Any] = ast.literal_eval(given[1])
+    return options
+
+
+def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None:
+    model = KerHRMClassifier(**QUICK, predictor="network", if_not_better="fit")
+    model.set_params(options__learning_rate=1e30, options__steps=30)
+    with pytest.warns(ConvergenceWarning, match="not finite; give options=") as caught:
+        model.fit(labels.x, labels.y)
+    lower = typed(str(caught[0].message))
+    assert lower == {"learning_rate": 1e29}
+    with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
+        ERM(network=(8,), learning_rate=1e36, random_state=0).fit(labels.x, labels.y)
+
+
+def test_the_hint_for_singular_equations_can_be_typed(
+    labels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise torch.linalg.LinAlgError  # type: ignore[attr-defined]
+
+    monkeypatch.setattr("kerhrm.estimators._steps.fit", fails)
+    for ridge, larger in [(1e-300, 0.01), ([1e-3, 0.1], 1.0)]:
+        model = KerHRMClassifier(**QUICK, options={"clustering_ridge": ridge})
+        with pytest.raises(KerhrmError, match="equations are singular; give") as caught:
+            model.fit(labels.x, labels.y)
+        assert typed(str(caught.value)) == {"clustering_ridge": larger}
+    model.set_params(options={"noise_sd": 1e-200})
+    with pytest.raises(KerhrmError, match="singular; leave noise_sd out of options"):
+        model.fit(labels.x, labels.y)
+
+
+def test_the_hint_for_little_memory_helps(
+    labels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features by way of landmarks need no matrix of all rows."""
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    model = KerHRMClassifier(**QUICK)
+    x, y = np.tile(labels.x, (4, 1)), np.tile(labels.y, 4)
+    x = x + np.arange(len(x))[:, None] * 1e-6  # rows that differ
+    monkeypatch.setattr(NTFMap, "fit", fails)
+    words = "fewer rows, or a smaller network or n_init, or options="
+    with pytest.raises(KerhrmError, match=words) as caught:
+        model.fit(x, y)
+    model.set_params(options=typed(str(caught.value))).fit(x, y)
+
+
+@pytest.mark.parametrize("pretest", ["yes", 1, [True], HeterogeneityOptions])
+def test_a_pretest_that_is_none_is_refused(pretest: Any, slopes: Any) -> None:
+    words = r'must be True, False or options; .* or pretest=\{"level": 0\.01\}$'
+    with pytest.raises(KerhrmError, match=words):
+        KerHRMRegressor(pretest=pretest).fit(slopes.x, slopes.y)
+
+
+def test_a_pretest_s_options_are_given_by_name(slopes: Any) -> None:
+    by_name = KerHRMRegressor(**QUICK, pretest={"level": 0.01})
+    assert fit_options(by_name).pretest == HeterogeneityOptions(level=0.01)
+    words = r"^pretest: level=3: must be less than .* 1; the default is 0\.05$"
+    with pytest.raises(KerhrmError, match=words):
+        by_name.set_params(pretest={"level": 3}).fit(slopes.x, slopes.y)
 
 
 def test_an_option_in_a_grid_is_refused_with_its_spelling(labels: Any) -> None:

@@ -101,7 +101,7 @@ NAMED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "singular equations": (
         wrong(options={"clustering_ridge": [1e-300], "noise_sd": 1e-200}),
-        "raise clustering_r",
+        "leave noise_sd out of options, or raise it",
     ),
     "the loss of labels": (
         fit(y=NUMBERS, model=EIIL(task="regression", loss="logistic")),

@@ -12,8 +12,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from kerhrm.features import ntf as ntf_module
 from kerhrm.features.ntf import PerSampleNTF, extract
 from kerhrm.networks.base import Network
-from kerhrm.networks.build import build
-from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.build import (
+    MLP,
+    build,
+    init_mlp,
+)
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.plugins import load_entry
 

@@ -8,7 +8,11 @@ import pytest
 import torch
 from scipy import stats
 
-from kerhrm.algorithm.options import AuxiliaryOptions, HeterogeneityOptions
+from kerhrm.algorithm.options import (
+    AuxiliaryOptions,
+    HeterogeneityOptions,
+    KerHRMOptions,
+)
 from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.permutations import (
@@ -70,6 +74,16 @@ def test_a_level_is_a_probability(kind: Any, level: float) -> None:
     assert kind.parse({"level": 0}).level == 0
     with pytest.raises(KerhrmError, match=r"level=.* must be"):
         kind.parse({"level": level})
+
+
+def test_options_of_another_kind_are_refused() -> None:
+    features, y = flipped(100, 0.3)
+    by_name: Any = {"n_permutations": 19}
+    assert len(test_heterogeneity(features, y, options=by_name).null) == 19
+    others: tuple[Any, ...] = ("strict", 3, KerHRMOptions(), {"level": 3})
+    for given in others:
+        with pytest.raises(KerhrmError, match=r"^options(: level=3:)? must be"):
+            test_heterogeneity(features, y, options=given)
 
 
 def test_a_flipped_coefficient_is_found() -> None:

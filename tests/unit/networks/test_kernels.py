@@ -10,10 +10,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from kerhrm.networks import kernels, products
+from kerhrm.networks import base, kernels
+from kerhrm.networks.base import (
+    affine,
+    cross,
+)
+from kerhrm.networks.build import (
+    MIN_POINTS,
+    MLP,
+    activations,
+    init_mlp,
+)
 from kerhrm.networks.kernels import Block, blocks, blocks_by_zeros
-from kerhrm.networks.mlp import MIN_POINTS, MLP, activations, init_mlp
-from kerhrm.networks.products import affine, cross
 
 EPS = torch.finfo(torch.float32).eps
 H = 6
@@ -26,7 +34,7 @@ PIXELS = 6
     ids=["convolutions", "plain products"],
 )
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "convolutions_pay", lambda: request.param)
+    monkeypatch.setattr(base, "convolutions_pay", lambda: request.param)
     monkeypatch.setattr(kernels, "ENTRIES", 64 * H)
     monkeypatch.setattr(kernels, "MIN_ROWS", 8)
 
@@ -124,7 +132,7 @@ def test_blocks_cover_every_point_and_column(n: int, pixels: int, seed: int) -> 
         assert covered(parts, n) == list(range(n))
         moments = x.new_zeros(columns, H)
         for block in parts:
-            assert len(block.x) % products.ROWS == 0
+            assert len(block.x) % base.ROWS == 0
             found = block.times(weight)[: block.count]
             assert_close(found, outputs[block.rows])
             padded = [block.padded(column) for column in signal.T]

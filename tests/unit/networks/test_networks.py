@@ -12,7 +12,10 @@ from torch import nn
 
 from kerhrm import KerhrmError, NetworkOptions, build
 from kerhrm.networks.base import Network
-from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.build import (
+    MLP,
+    init_mlp,
+)
 from kerhrm.networks.modules import ModuleNetwork, small_cnn
 from kerhrm.networks.training import train
 

@@ -8,7 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.build import (
+    MLP,
+    init_mlp,
+)
 from kerhrm.networks.training import Adam, Callback, EarlyStopping, train
 
 SIZES = (2, 8, 1)

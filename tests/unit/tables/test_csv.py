@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kerhrm.check import read_table
+from kerhrm.check import read_names, read_table
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.csv import check_name
 
@@ -248,6 +249,65 @@ def test_a_book_is_told_by_its_name_too(tmp_path: Path) -> None:
 def test_devices_and_folders_are_refused(path: str) -> None:
     with pytest.raises(KerhrmError, match="give the path of a CSV file"):
         read_table(Path(path))
+
+
+class Named:
+    """What ``os.PathLike`` is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+@pytest.mark.parametrize("kind", [str, Path, Named])
+def test_a_path_is_text_or_path_like(kind: Any, tmp_path: Path) -> None:
+    path = kind(written(tmp_path, PLAIN))
+    assert read_table(path).to_dict("list") == EXPECTED
+    assert read_names(path) == ["a", "b", "y"]
+
+
+@pytest.mark.parametrize("path", [3, None, True, b"t.csv", ["t.csv"], io.StringIO()])
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    for read in (read_table, read_names):
+        with pytest.raises(KerhrmError, match=r"^the file must be a path; got .*give"):
+            read(path)
+
+
+@pytest.mark.parametrize("dates", ["size", ["size"], ("size",), pd.Index(["size"])])
+def test_one_column_of_dates_may_be_one_text(dates: Any, tmp_path: Path) -> None:
+    path = written(tmp_path, "size,y\n2020-01-31,1\n2020-02-01,2\n")
+    read = read_table(path, dates=dates)
+    assert list(read["size"].diff()[1:]) == [pd.Timedelta(days=1)]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"dates": [["a"]]}, "dates must be the name of a column; got ['a']; give"),
+        ({"dates": [None]}, "dates must be the name of a column; got None; give"),
+        ({"dates": 3}, "column '3' does not exist; known are: a, b, y"),
+        ({"dates": "x" * 300}, "x... does not exist; known are: a, b, y"),
+        ({"sep": 3}, "--sep must be text; got 3; leave --sep out"),
+        ({"sep": ["x" * 300]}, "--sep must be text; got ['xxx"),
+        ({"decimal": True}, "--decimal must be text; got True; leave --decimal out"),
+        ({"decimal": "x" * 300}, "--decimal must be . or ,; got 'xxx"),
+        ({"encoding": b"utf-8"}, "--encoding must be text; got b'utf-8'; leave"),
+        ({"encoding": "x" * 300}, "--encoding must be one that Python knows; got 'xx"),
+        ({"date_order": ["dmy"]}, "--date-order must be text; got ['dmy']; leave"),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused(
+    given: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+        read_table(written(tmp_path, PLAIN), **given)
+    assert len(str(caught.value)) < 200
+
+
+def test_no_column_of_dates_may_be_none(tmp_path: Path) -> None:
+    assert read_table(written(tmp_path, PLAIN), dates=None).shape == (2, 3)
 
 
 def test_a_pipe_is_read_once() -> None:

@@ -275,6 +275,7 @@ def test_validation_rows_that_are_refused(validation: Any, words: str) -> None:
         model.fit(X if words.startswith("X has") else FRAME, Y, validation=validation)
 
 
+@pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
 @pytest.mark.parametrize("estimator", [TangentRidge, KerHRMClassifier])
 def test_a_column_that_is_constant_in_the_fit_does_not_predict(estimator: Any) -> None:
     """As a year of the training rows, or an indicator of what none of them is."""
