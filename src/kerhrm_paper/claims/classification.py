@@ -4,8 +4,7 @@ from kerhrm_paper.claims.comparison import Comparison, all_of
 from kerhrm_paper.claims.declare import ShownByTest, claim, contradicted_by
 from kerhrm_paper.claims.evidence import Evidence
 from kerhrm_paper.claims.settings import BASELINES, COUNTS, RATES, SELECTIONS, STATIC
-
-CEILING = "ref: invariant ceiling"
+from kerhrm_paper.data.closed_forms import CEILING
 
 
 @claim

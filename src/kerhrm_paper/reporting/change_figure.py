@@ -19,7 +19,7 @@ from kerhrm_paper.reporting.figures import (
     subplots,
 )
 from kerhrm_paper.reporting.tables import TITLES
-from kerhrm_paper.reporting.version_figure import LEVELS, LINE
+from kerhrm_paper.reporting.version_figure import LEVEL_LINE, LEVELS
 
 BLUE, ORANGE = METHODS["KerHRM"], METHODS["JTT"]
 #: of KerHRM's outputs: label, colour and marker
@@ -125,7 +125,7 @@ def _entries(cells: pd.DataFrame, rows: _Rows) -> list[Line2D]:
 def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in LEVELS.items():
         for level in where(cells, method=method)["mean"]:
-            axis.axvline(level, linestyle=line, **LINE)
+            axis.axvline(level, linestyle=line, **LEVEL_LINE)
 
 
 def _draw_cells(axis: Axes, cells: pd.DataFrame, rows: _Rows) -> None:

@@ -27,7 +27,11 @@ LEVELS = {
     "ERM": ("ERM", "--"),
     "ref: invariant ceiling": ("bound", ":"),
 }
-LINE: dict[str, Any] = {"color": GREY, "linewidth": 1, "zorder": 0}  #: of such lines
+LEVEL_LINE: dict[str, Any] = {
+    "color": GREY,
+    "linewidth": 1,
+    "zorder": 0,
+}  #: of such lines
 HIGH, LOW = 0.7, 0.5  #: accuracies that part the two kinds of runs
 
 
@@ -80,7 +84,7 @@ def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None
 
 
 def _draw_level(axis: Axes, level: float, label: str, line: str) -> None:
-    axis.axvline(level, linestyle=line, **LINE)
+    axis.axvline(level, linestyle=line, **LEVEL_LINE)
     axis.annotate(
         label,
         (level, 1.0),

@@ -13,7 +13,7 @@ from kerhrm_paper.studies.noises import Rows
 from kerhrm_paper.studies.study import Array
 
 #: inputs (n, d) and labels (n,) of n rows
-Table = Callable[[Rows], Points]
+LabelTable = Callable[[Rows], Points]
 
 
 def logistic(rows: Rows, log_odds: Array) -> Array:
@@ -114,7 +114,7 @@ def two_measurements(rows: Rows) -> Points:
     return np.hstack([measured, rows.normal(2)]), y
 
 
-TABLES: dict[str, Table] = {
+TABLES: dict[str, LabelTable] = {
     "one column": one_column,
     "four levels": four_levels,
     "thirty levels": thirty_levels,
