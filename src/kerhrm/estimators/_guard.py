@@ -31,7 +31,7 @@ BESIDE_CONSTANT = 0.1
 BESIDE_OF_ALL = 0.05
 #: where KerHRM's error on all rows is this many times ERM's, or more, ERM has to leave
 #: this share of a constant's error in its worst environment
-DEAR, ERM_FAILS = 1.2, 0.5
+DEAR, ERM_FAILS = 1.2, 0.4
 #: fewer columns than this hold few features that could be invariant: where KerHRM costs
 #: something, at most this share of a constant's error may be left in any environment
 FEW_COLUMNS, LEFT_OF_CONSTANT = 20, 0.6

@@ -131,7 +131,7 @@ def of_the_paper(raw_file: str) -> Iterator[Unit]:
 def harm(name: str, wrong: float, seed: int) -> DataFrame:
     """Labels of one law, 400 or 1 000 rows."""
     shape = SHAPES[name]
-    words = "labels", name, str(wrong)
+    words = "two labels", name, str(wrong)
     n = 1000 if seed % 2 else 400
     random = stream(seed, *words, "train")
     rows = Rows(random, n)
@@ -145,7 +145,7 @@ def harm(name: str, wrong: float, seed: int) -> DataFrame:
 def few_columns(name: str, seed: int) -> DataFrame:
     """An ordinary table, 300 or 1 000 rows."""
     draw = TABLES[name]
-    words = "labels", "ordinary table", name
+    words = "two labels", "ordinary table", name
     n = 1000 if seed % 2 else 300
     random = stream(seed, *words, "train")
     x, y = draw(Rows(random, n))
@@ -156,7 +156,7 @@ def few_columns(name: str, seed: int) -> DataFrame:
 
 def flips(share: float, table: int, n: int, seed: int) -> DataFrame:
     """One table with flips, and a seed of the fit."""
-    words = "labels", "flips", str(share)
+    words = "two labels", "flips", str(share)
     random = stream(table, *words)
     rows = Rows(random, n)
     x, y, hidden = flipped(rows, share)
