@@ -40,8 +40,8 @@ from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import decay, point_loss, scale_gradient
 from kerhrm.methods.peer_options import EDNILOptions
 from kerhrm.networks.base import Network
+from kerhrm.networks.build import MLP, activations
 from kerhrm.networks.last_layer import LastLayer
-from kerhrm.networks.mlp import MLP, activations
 from kerhrm.networks.training import Adam, BestWeights, Callback
 from kerhrm.randomness import stream
 
@@ -166,8 +166,8 @@ def best_weights(
 def with_heads(network: Network, count: int, seed: int) -> MLP:
     """A perceptron with other last layers in place of its own.
 
-    They are drawn by the rule of :func:`kerhrm.networks.mlp.init_mlp`, from the stream
-    ``heads`` of the seed.
+    They are drawn by the rule of :func:`kerhrm.networks.build.init_mlp`, from the
+    stream ``heads`` of the seed.
 
     Raises KerhrmError if the network is no perceptron.
     """

@@ -37,8 +37,8 @@ from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import point_loss, scale_gradient
 from kerhrm.methods.peer_options import EVaLSOptions
 from kerhrm.networks.base import Network
+from kerhrm.networks.build import MLP
 from kerhrm.networks.last_layer import LastLayer
-from kerhrm.networks.mlp import MLP
 
 MAX_STEPS = 5000  #: of the proximal gradients
 TOLERANCE = 1e-6  #: of the largest step that a coefficient would still take

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.networks.base import Network
-from kerhrm.networks.mlp import MLP, activations
+from kerhrm.networks.build import MLP, activations
 
 
 @dataclass(frozen=True)

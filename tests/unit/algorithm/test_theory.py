@@ -16,7 +16,7 @@ from torch import Tensor
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
 from kerhrm.algorithm.penalties import GradientVariance
-from kerhrm.algorithm.risks import Risks
+from kerhrm.algorithm.problem import Risks
 
 SEEDS = st.integers(0, 10**6)
 SIZES = st.integers(1, 4)
