@@ -190,7 +190,7 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
 
     Empty if nothing does.
 
-    ``mark`` is the run's, :attr:`kerhrm_paper.config.Config.mark`.
+    ``mark`` is the run's, :attr:`~kerhrm_paper.config.config.Config.mark`.
     """
     differences = (stand_ins(rows), mark)
     return "; ".join(filter(None, differences))
