@@ -288,8 +288,8 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
 def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
     """What each criterion has selected: a row for each option of a method.
 
-    ``selected`` is of :meth:`~kerhrm_paper.config.config.Config.selected`.  Columns are the
-    data set, the method, the option and the criteria, with the selected values.
+    ``selected`` is of :meth:`~kerhrm_paper.config.config.Config.selected`.  Columns are
+    the data set, the method, the option and the criteria, with the selected values.
     """
     keys = ["selected on", "method", "option"]
     rows = []
