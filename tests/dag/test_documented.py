@@ -26,6 +26,7 @@ ELSEWHERE = {
     ("snakemake", "flipped"): "test_plugins runs it, with the package that it needs",
     ("python", "pip"): "needs a package index",
     ("git", "diff"): "needs the tag, which a shallow clone lacks",
+    ("git", "log"): "needs the history, which a shallow clone lacks",
 }
 
 
