@@ -17,6 +17,17 @@
 it) and ``options`` (the last one wins) on its way to the method's class of options.
 """
 
+import lazy_loader
+
 from kerhrm.extras import needs
 
 needs("workflow", "yaml")
+
+# at their first use: what a job imports of this package decides when it runs again
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "config": ["CHECKOUT", "Config", "load_config"],
+        "views": ["TableView"],
+    },
+)
