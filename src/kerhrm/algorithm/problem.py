@@ -8,9 +8,9 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.records import Record
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
+from kerhrm.record import Record
 
 #: entries of Psi that are weighted at once: 64 MB in float64
 CHUNK = 2**23

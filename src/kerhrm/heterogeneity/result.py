@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kerhrm.algorithm.records import Record
+from kerhrm.record import Record
 
 MIN_POINTS = 80
 

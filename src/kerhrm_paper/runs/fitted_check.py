@@ -1,6 +1,6 @@
 """Refuse what a method returned, if it is no trained method or lacks an output.
 
-The text names the field and what it must be, and ``predictions.predict`` puts the
+The text names the field and what it must be, and ``predicting.predict`` puts the
 learner's name in front.
 """
 

@@ -18,7 +18,8 @@ from kerhrm.plugins import load_entry
 from kerhrm_paper.runs.arrays import load_records, save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 from kerhrm_paper.runs.iterations import load_iterations
-from kerhrm_paper.runs.predictions import aligned, predict
+from kerhrm_paper.runs.predicting import predict
+from kerhrm_paper.runs.predictions import aligned
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication
 

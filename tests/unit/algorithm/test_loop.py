@@ -13,10 +13,11 @@ from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import Fit, fit, select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.records import Direction, Directions, Environments, Record
+from kerhrm.algorithm.records import Direction, Directions, Environments
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
+from kerhrm.record import Record
 
 N, M, K_MAX = 80, 30, 5
 OPTIONS = KerHRMOptions(k=[2, 5], n_iterations=3, n_init=3, alpha=[0, 1])

@@ -12,7 +12,8 @@ from kerhrm.errors import KerhrmError
 from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.inputs import Fitted
 from kerhrm_paper.runs.arrays import load_records, save_arrays, save_stacked
-from kerhrm_paper.runs.predictions import Predictions, aligned, predict
+from kerhrm_paper.runs.predicting import predict
+from kerhrm_paper.runs.predictions import Predictions, aligned
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication, Seeds
 from kerhrm_paper.runs.training import inputs_of

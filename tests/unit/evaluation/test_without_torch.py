@@ -1,0 +1,22 @@
+"""Scores and tables are computed without PyTorch, whose import takes longer than they."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "evaluation.scores",
+        "evaluation.endpoints",
+        "reporting.tables",
+        "reporting.verify",
+    ],
+)
+def test_pytorch_is_not_imported(module: str) -> None:
+    code = f"import sys, kerhrm_paper.{module}; print('torch' in sys.modules)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.strip() == "False", done.stderr
