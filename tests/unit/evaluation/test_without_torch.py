@@ -1,4 +1,4 @@
-"""Scores and tables are computed without PyTorch, whose import takes longer than they."""
+"""Scores and tables need no PyTorch, whose import takes longer than they do."""
 
 import subprocess
 import sys
