@@ -9,11 +9,12 @@ from pandas.api import types
 
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.almost import almost_dates, almost_numbers
-from kerhrm.tables.cells import EXACT, is_text, listed, visible
+from kerhrm.tables.cells import EXACT, is_text
 from kerhrm.tables.columns import column_values
 from kerhrm.tables.csv import check_name, column_name, column_names
 from kerhrm.tables.dates import date_options
 from kerhrm.tables.index import first_row
+from kerhrm.tables.wording import listed, visible
 
 MIN_ROWS = 20
 

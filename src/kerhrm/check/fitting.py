@@ -19,7 +19,7 @@ from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._report import Report
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.tables.almost import almost_numbers
-from kerhrm.tables.cells import counted, is_text, read_cells
+from kerhrm.tables.cells import is_text, read_cells
 from kerhrm.tables.columns import indistinct, named, table_encoder, texts
 from kerhrm.tables.copies import copied, repeated, split
 from kerhrm.tables.dates import digit_dates
@@ -29,6 +29,7 @@ from kerhrm.tables.oddities import (
     oddities,
     without_notes,
 )
+from kerhrm.tables.wording import counted
 
 TEST_SHARE = 0.3
 MAX_CLASSES = 5  #: whole numbers of a target that may be classes

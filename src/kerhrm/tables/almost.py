@@ -5,17 +5,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from kerhrm.tables.cells import (
-    NO_NUMBER,
-    Words,
-    counted,
-    decimal_signs,
-    flag,
-    listed,
-    number,
-    unit,
-)
+from kerhrm.tables.cells import NO_NUMBER, Words, decimal_signs, number, unit
 from kerhrm.tables.dates import CORRECT, SAMPLE, date_options, strangers
+from kerhrm.tables.wording import counted, flag, listed
 
 #: share of a column's cells that are numbers, from which others look like errors
 ALMOST = 0.5

@@ -9,9 +9,10 @@ import pandas as pd
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
 from kerhrm.tables.arrays import check_order, check_values, frame, is_frame, plain
-from kerhrm.tables.cells import EXACT, NO_NUMBER, Words, visible
+from kerhrm.tables.cells import EXACT, NO_NUMBER, Words
 from kerhrm.tables.dates import possible_orders, readings, starts
 from kerhrm.tables.index import first_row
+from kerhrm.tables.wording import visible
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
 #: kinds of columns by pandas' names of what they hold

@@ -12,8 +12,6 @@ noted, for the report.
 """
 
 import re
-import shlex
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +20,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_object_dtype
 
 from kerhrm.errors import KerhrmError
+from kerhrm.tables.wording import counted, listed, visible
 
 #: missing in every column, in any case
 MISSING = frozenset(
@@ -52,13 +51,6 @@ _DIGITS = {
     for sign, other in ((".", ","), (",", "."))
 }
 _ZERO_FIRST = re.compile(r"[+-]?0\d")
-#: signs without width that change nothing else, and joiners next to no letter that they
-#: shape
-_UNSEEN = re.compile(
-    r"[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]"
-    r"|(?<![^\x00-\u024f])[\u200c\u200d](?![^\x00-\u024f])"
-)
-_BLANK = re.compile(r"[^\S\r\n\t ]")  #: of other widths
 _LIKE_ASCII = str.maketrans(
     {
         "\N{MINUS SIGN}": "-",
@@ -365,40 +357,3 @@ def text_of(value: Any) -> str:
     part = (digits[2] or "").rstrip("0")
     whole = "0" if digits[1] == "-0" and not part else digits[1]
     return f"{whole}.{part}" if part else whole
-
-
-def visible(text: str) -> str:
-    """Text as the eye sees it, so that words that look alike are one.
-
-    Letters are composed (NFC), blanks are of one kind and not at the ends, and signs
-    without width are left out, but for those that join the letters of other scripts.
-    """
-    if not text.isascii():
-        text = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
-        text = _BLANK.sub(" ", text)
-    return text.strip()
-
-
-def escaped(name: str) -> str:
-    """A name with signs that are not seen written out, as \\u200b."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
-        for sign in name
-    )
-
-
-def listed(words: Sequence[str], most: int = 3) -> str:
-    """Quote the first words of some."""
-    shown = [repr(word[:40]) for word in words[:most]]
-    return ", ".join([*shown, "..."] if len(words) > most else shown)
-
-
-def counted(number: int, what: str = "row") -> str:
-    """Say how many there are of something."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def flag(option: str, name: Any) -> str:
-    """An option of ``kerhrm check`` with a column's name, quoted for a shell."""
-    quoted = shlex.quote(str(name))
-    return f"{option}={quoted}" if quoted.startswith("-") else f"{option} {quoted}"

@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
 from kerhrm.tables.arrays import check_values
-from kerhrm.tables.cells import EXACT, TRUTH, listed, plain, text_of
+from kerhrm.tables.cells import EXACT, TRUTH, plain, text_of
 from kerhrm.tables.dates import iso_times, starts
 from kerhrm.tables.index import first_row
+from kerhrm.tables.wording import listed
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20

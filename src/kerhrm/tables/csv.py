@@ -19,11 +19,9 @@ from kerhrm.files import File
 from kerhrm.tables.cells import (
     EXACT,
     check_decimal,
-    escaped,
     read_cells,
     shows_comma,
     three_decimals,
-    visible,
     zeros_first,
 )
 from kerhrm.tables.dates import ORDERS, read_dates
@@ -35,6 +33,7 @@ from kerhrm.tables.layout import (
     read_layout,
 )
 from kerhrm.tables.text import as_path, decode, read_bytes
+from kerhrm.tables.wording import escaped, visible
 
 LONG = 100  #: characters of a name that an error shows
 

@@ -14,15 +14,9 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.tables.cells import (
-    NO_NUMBER,
-    Words,
-    counted,
-    flag,
-    listed,
-    text_of,
-)
+from kerhrm.tables.cells import NO_NUMBER, Words, text_of
 from kerhrm.tables.index import first_row
+from kerhrm.tables.wording import counted, flag, listed
 
 #: formats by the order of day, month and year: years of four digits, then of two
 ORDERS = {

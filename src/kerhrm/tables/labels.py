@@ -9,8 +9,8 @@ import pandas as pd
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.tables.arrays import check_order, column, kind
-from kerhrm.tables.cells import escaped, visible
 from kerhrm.tables.index import first_row
+from kerhrm.tables.wording import escaped, visible
 
 
 @dataclass(frozen=True)

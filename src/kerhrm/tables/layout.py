@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.tables.cells import counted, visible
+from kerhrm.tables.wording import counted, visible
 
 SEPARATORS = ",;\t|"
 OTHER_SEPARATORS = " :^~#"  #: are not tried, but named in a hint

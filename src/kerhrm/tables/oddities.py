@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.tables.almost import almost_dates, almost_numbers
-from kerhrm.tables.cells import counted, flag, is_text
+from kerhrm.tables.cells import is_text
 from kerhrm.tables.columns import column_values
 from kerhrm.tables.copies import repeated
 from kerhrm.tables.dates import date_options, digit_dates
 from kerhrm.tables.unusual import gives_away
+from kerhrm.tables.wording import counted, flag
 
 MAX_SEARCHED = 2000  #: rows that are searched for such columns
 MIN_ROWS = 20  #: different rows, without which all rows are searched

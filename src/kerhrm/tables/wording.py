@@ -1,0 +1,52 @@
+"""Names and cells as the eye sees them, and as messages show them."""
+
+import re
+import shlex
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+#: signs without width that change nothing else, and joiners next to no letter that they
+#: shape
+_UNSEEN = re.compile(
+    r"[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]"
+    r"|(?<![^\x00-\u024f])[\u200c\u200d](?![^\x00-\u024f])"
+)
+_BLANK = re.compile(r"[^\S\r\n\t ]")  #: of other widths
+
+
+def visible(text: str) -> str:
+    """Text as the eye sees it, so that words that look alike are one.
+
+    Letters are composed (NFC), blanks are of one kind and not at the ends, and signs
+    without width are left out, but for those that join the letters of other scripts.
+    """
+    if not text.isascii():
+        text = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
+        text = _BLANK.sub(" ", text)
+    return text.strip()
+
+
+def escaped(name: str) -> str:
+    """A name with signs that are not seen written out, as \\u200b."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in name
+    )
+
+
+def listed(words: Sequence[str], most: int = 3) -> str:
+    """Quote the first words of some."""
+    shown = [repr(word[:40]) for word in words[:most]]
+    return ", ".join([*shown, "..."] if len(words) > most else shown)
+
+
+def counted(number: int, what: str = "row") -> str:
+    """Say how many there are of something."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def flag(option: str, name: Any) -> str:
+    """An option of ``kerhrm check`` with a column's name, quoted for a shell."""
+    quoted = shlex.quote(str(name))
+    return f"{option}={quoted}" if quoted.startswith("-") else f"{option} {quoted}"
