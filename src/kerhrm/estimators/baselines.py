@@ -96,8 +96,8 @@ class ERM(Baseline):
     ----------
     steps, learning_rate : int, float
         Of Adam, on all points.
-    evaluate_every : int
-        Steps between two scores.
+    evaluate_every : int, optional
+        Steps between two scores. None: the weights of the last step.
     task : {"classification", "regression"}
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
@@ -116,7 +116,7 @@ class ERM(Baseline):
 
     steps: int = 200
     learning_rate: float = 1e-3
-    evaluate_every: int = 10
+    evaluate_every: int | None = 25
     task: Task = "classification"
     network: Any = (1024,)
     validation_fraction: float = 0.2
@@ -187,8 +187,7 @@ class ChiSquareDRO(Baseline):
     steps, learning_rate : int, float
         Of Adam, on all points.
     evaluate_every : int, optional
-        Steps between looks at the held-out rows, of which the best weights are kept. By
-        default those of the last step.
+        Steps between looks at the held-out rows, of which the best weights are kept. None: those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -205,7 +204,7 @@ class ChiSquareDRO(Baseline):
     rho: float = 0.5
     steps: int = 200
     learning_rate: float = 1e-3
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     task: Task = "classification"
     network: Any = (1024,)
     validation_fraction: float = 0.2

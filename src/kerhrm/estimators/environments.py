@@ -43,7 +43,7 @@ class IRM(_Labelled):
         Of Adam, on all points; the decay is part of the objective.
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
-        in the worst environment are kept. By default those of the last step.
+        in the worst environment are kept. None: those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -64,7 +64,7 @@ class IRM(_Labelled):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     task: Task = "classification"
     network: Any = (1024,)
     validation_fraction: float = 0.2
@@ -91,7 +91,7 @@ class GroupDRO(_Labelled):
         Of Adam, on all points; the decay is part of the objective.
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
-        in the worst environment are kept. By default those of the last step.
+        in the worst environment are kept. None: those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -111,7 +111,7 @@ class GroupDRO(_Labelled):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     task: Task = "classification"
     network: Any = (1024,)
     validation_fraction: float = 0.2

@@ -34,7 +34,7 @@ class EIIL(Baseline):
         Of Adam, on all points; the decay is part of the objective.
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
-        in the worst inferred environment are kept. By default those of the last step.
+        in the worst inferred environment are kept. None: those of the last step.
     reference_steps : int
         Steps of the reference network.
     inference_steps, inference_rate : int, float
@@ -58,7 +58,7 @@ class EIIL(Baseline):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     reference_steps: int = 50
     inference_steps: int = 1000
     inference_rate: float = 1e-2
@@ -89,7 +89,7 @@ class JTT(Baseline):
         Of Adam, on all points; the rate is that of both networks.
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
-        in the worst group, right or wrong, are kept. By default those of the last step.
+        in the worst group, right or wrong, are kept. None: those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -109,7 +109,7 @@ class JTT(Baseline):
     loss: PointLoss = "logistic"
     steps: int = 200
     learning_rate: float = 1e-3
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None

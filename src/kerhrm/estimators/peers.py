@@ -36,7 +36,7 @@ class DataBalancing(Baseline):
         the second one's objective.
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best accuracy in
-        the worst group, right or wrong, are kept. By default those of the last step.
+        the worst group, right or wrong, are kept. None: those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -58,7 +58,7 @@ class DataBalancing(Baseline):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 5e-5
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -89,7 +89,7 @@ class AFR(Baseline):
         Of Adam, for ERM.
     evaluate_every : int, optional
         Steps between looks at the held-out rows, of which ERM's best weights are kept.
-        By default those of the last step.
+        None: those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to retrain.
     validation_fraction, random_state, device, n_jobs : optional
@@ -112,7 +112,7 @@ class AFR(Baseline):
     loss: PointLoss = "logistic"
     steps: int = 200
     learning_rate: float = 1e-3
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -142,7 +142,7 @@ class XRM(Baseline):
         Of Adam in GroupDRO, on all points; the decay is part of the objective.
     evaluate_every : int, optional
         Steps of GroupDRO between looks at the held-out rows: the weights with the best
-        accuracy in the worse environment are kept. By default those of the last step.
+        accuracy in the worse environment are kept. None: those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
@@ -164,7 +164,7 @@ class XRM(Baseline):
     steps: int = 200
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -201,7 +201,7 @@ class EVaLS(Baseline):
         Of Adam on the soft assignment.
     evaluate_every : int, optional
         Steps between looks at the held-out rows, of which ERM's best weights are kept.
-        By default those of the last step.
+        None: those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to retrain.
     validation_fraction, random_state, device, n_jobs : optional
@@ -226,7 +226,7 @@ class EVaLS(Baseline):
     learning_rate: float = 1e-3
     inference_steps: int = 1000
     inference_rate: float = 1e-2
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None
@@ -267,8 +267,7 @@ class EDNIL(Baseline):
         Of Adam on IRMv1, in each round; rate and decay are those of both networks.
     evaluate_every : int, optional
         Steps of IRMv1 between looks at the held-out rows, in the last round: the
-        weights with the best accuracy in the worst environment are kept. By default
-        those of the last step.
+        weights with the best accuracy in the worst environment are kept. None: those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to give several heads.
     validation_fraction, random_state, device, n_jobs : optional
@@ -299,7 +298,7 @@ class EDNIL(Baseline):
     steps: int = 100
     learning_rate: float = 5e-4
     weight_decay: float = 1e-3
-    evaluate_every: int | None = None
+    evaluate_every: int | None = 25
     network: Any = (1024,)
     validation_fraction: float = 0.2
     random_state: Any = None

@@ -125,7 +125,12 @@ class Inputs:
         )
 
     def train_model(
-        self, loss: Loss[Network], options: Any, memberships: Tensor | None = None
+        self,
+        loss: Loss[Network],
+        options: Any,
+        memberships: Tensor | None = None,
+        *,
+        after: int = 0,
     ) -> Network:
         """Train the network that predicts, and stop it by the rule of all methods.
 
@@ -143,6 +148,8 @@ class Inputs:
             weights of the last step.
         memberships : Tensor, (E, m), optional
             Of the validation points in the environments; by default all are in one.
+        after : int
+            Steps before the first look: those that minimise something else.
 
         Returns
         -------
@@ -160,7 +167,11 @@ class Inputs:
             return worst_environment_score(scores[None], memberships.double())[0]
 
         best = BestWeights(
-            self.network, score, every=options.evaluate_every, steps=options.steps
+            self.network,
+            score,
+            every=options.evaluate_every,
+            steps=options.steps,
+            after=after,
         )
         self.train(loss, options, callbacks=[best])
         return best.network

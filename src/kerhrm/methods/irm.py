@@ -35,7 +35,10 @@ def train_on(
     memberships: Tensor | None = None,
 ) -> Fitted:
     """Train on environments whose means over the points are the rows of ``means`` (E,
-    n), and stop by the validation points' memberships (E, m)."""
+    n), and stop by the validation points' memberships (E, m).
+
+    Looks begin with the penalty: before the anneal step the network is ERM's.
+    """
     loss = loss_of(options.loss, inputs.task)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
@@ -48,7 +51,7 @@ def train_on(
         penalty = weight * (slopes**2).mean()
         return (risk + penalty) / max(weight, 1.0)
 
-    model = inputs.train_model(objective, options, memberships)
+    model = inputs.train_model(objective, options, memberships, after=options.anneal)
     return Fitted({"model": model})
 
 

@@ -21,6 +21,8 @@ from kerhrm.options import (
     option,
 )
 
+#: of every method that trains a network, steps between looks at the validation points
+EVALUATE_EVERY = 25
 STOPPING = "steps between looks at the validation points; null: the last step's network"
 
 
@@ -29,9 +31,7 @@ class ERMOptions(Options):
 
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    evaluate_every: Count = option(
-        10, "steps between looks at the pooled validation sample"
-    )
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 class DROOptions(Options):
@@ -40,7 +40,7 @@ class DROOptions(Options):
     rho: PositiveFloat = option(0.5, "radius of the ball")
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 PointLoss = Literal["squared", "logistic"]
@@ -67,7 +67,7 @@ class IRMOptions(Options):
     weight_decay: NonNegative = option(
         0.0, "times the sum of squared weights joins the risks"
     )
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 class IGAOptions(Options):
@@ -77,7 +77,7 @@ class IGAOptions(Options):
     penalty_weight: NonNegative = option(100.0, "lambda of the gradients' variance")
     steps: Count = option(100, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 class GroupDROOptions(Options):
@@ -92,7 +92,7 @@ class GroupDROOptions(Options):
     weight_decay: NonNegative = option(
         0.0, "times the sum of squared weights joins the risks"
     )
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 class EIILOptions(IRMOptions):
@@ -116,7 +116,7 @@ class JTTOptions(Options):
     loss: PointLoss = option("logistic", LOSS)
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's, of both networks")
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 class ClosedFormOptions(Options):

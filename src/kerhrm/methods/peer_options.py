@@ -4,7 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kerhrm.methods.options import LOSS, STOPPING, GroupDROOptions, PointLoss
+from kerhrm.methods.options import (
+    EVALUATE_EVERY,
+    LOSS,
+    STOPPING,
+    GroupDROOptions,
+    PointLoss,
+)
 from kerhrm.options import (
     Count,
     NonNegative,
@@ -41,7 +47,7 @@ class BalancingOptions(Options):
     steps: Count = option(200, "of Adam, on all points of the balanced sample")
     learning_rate: PositiveFloat = option(1e-3, "Adam's, of both networks")
     weight_decay: NonNegative = option(5e-5, DECAY)
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 class AFROptions(Options):
@@ -55,7 +61,7 @@ class AFROptions(Options):
     loss: PointLoss = option("logistic", LOSS + "; squared: in closed form")
     steps: Count = option(200, "of Adam, for ERM")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
 
 
 class XRMOptions(GroupDROOptions):
@@ -78,7 +84,7 @@ class EVaLSOptions(Options):
     )
     steps: Count = option(200, "of Adam, for ERM")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    evaluate_every: Count | None = option(None, STOPPING)
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING)
     inference_steps: Count = option(1000, "of Adam on the soft assignment")
     inference_rate: PositiveFloat = option(1e-2, "learning rate of the inference")
 
@@ -104,4 +110,4 @@ class EDNILOptions(Options):
     steps: Count = option(100, "of Adam on IRMv1, in each round")
     learning_rate: PositiveFloat = option(5e-4, "Adam's, of both networks")
     weight_decay: NonNegative = option(1e-3, DECAY)
-    evaluate_every: Count | None = option(None, STOPPING + "; in the last round")
+    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING + "; in the last round")

@@ -82,10 +82,18 @@ class BestWeights(Generic[N]):
         stays.
     every, steps : int
         Steps between two scores; the last step, ``steps``, is scored, too.
+    after : int
+        Steps without a score at the beginning, while another objective is minimised.
     """
 
     def __init__(
-        self, initial: N, score: Callable[[N], Tensor], *, every: int, steps: int
+        self,
+        initial: N,
+        score: Callable[[N], Tensor],
+        *,
+        every: int,
+        steps: int,
+        after: int = 0,
     ) -> None:
         self.network = initial
         self.best_score = float("-inf")
@@ -93,10 +101,11 @@ class BestWeights(Generic[N]):
         self.score = score
         self.every = every
         self.steps = steps
+        self.after = after
 
     @torch.no_grad()
     def __call__(self, step: int, network: N, loss: Tensor) -> None:
-        due = step % self.every == 0
+        due = step % self.every == 0 and step > self.after
         if not due and step != self.steps:
             return
         score = float(self.score(network))

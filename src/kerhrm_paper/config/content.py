@@ -105,6 +105,9 @@ class LearnerContent:
             yield key, change.options
             key = (*at, "grid")
             yield from one_by_one(key, change.grid)
+            for number, candidate in enumerate(change.candidates):
+                key = (*at, "candidates", number)
+                yield key, candidate
         selections = self.schemas.whole.selected
         for data, learners in selections.items():
             by_criterion = learners.get(self.name) or {}
@@ -119,7 +122,7 @@ class LearnerContent:
         known(self.sources, key, other_name, learners)
         other = learners[other_name]
         tried = list(other.grid)
-        for candidate in other.candidates:
+        for candidate in other.all_candidates:
             tried += candidate
         method = self.method
         for option in tried:

@@ -1,7 +1,7 @@
 """Which candidates of a learner are tried on some data?
 
 They are the values of ``candidates``, or all combinations of ``grid``, both of
-``learners.yaml``, of the preset and of the user.
+``learners.yaml``, of the preset and of the user, and either may be changed by ``at``.
 """
 
 import itertools
@@ -36,7 +36,12 @@ class Grids:
         self.layers = data_cells.layers
 
     def grid(self, data: DataCell, base: str) -> Grid:
-        """Values that are tried of every option of the grid."""
+        """Values that are tried of every option of the grid.
+
+        None where candidates are given one by one.
+        """
+        if self._one_by_one(data, base):
+            return {}
         conditions = self.whole.learners[base].at
         grid: Tree = {}
         entries = self.layers.entries("learners", base)
@@ -68,10 +73,7 @@ class Grids:
 
     def is_tried(self, data: DataCell, base: str) -> bool:
         """Whether a learner has candidates on some data."""
-        learner = self.whole.learners[base]
-        if learner.candidates:
-            return True
-        return bool(self.grid(data, base))
+        return bool(self._one_by_one(data, base) or self.grid(data, base))
 
     def candidates(self, data: DataCell, base: str) -> Iterator[str]:
         """Names of a learner with the options that are tried.
@@ -86,10 +88,18 @@ class Grids:
             problem = f"it has more than {CANDIDATES} combinations"
             hint = "shorten its lists"
             raise self.sources.error(key, problem, hint)
-        learner = self.whole.learners[base]
-        candidates = learner.candidates or _combinations(grid)
+        candidates = self._one_by_one(data, base) or _combinations(grid)
         for options in candidates:
             yield self._name(base, options, key)
+
+    def _one_by_one(self, data: DataCell, base: str) -> list[Tree]:
+        """Candidates that are given one by one; those of ``at`` replace the others."""
+        learner = self.whole.learners[base]
+        candidates = learner.candidates
+        for condition, change in learner.at.items():
+            if change.candidates and self.data_cells.meets(data, condition):
+                candidates = change.candidates
+        return candidates
 
     def _name(self, base: str, options: Tree, key: Key) -> str:
         """Name of a learner with options that stand at a key."""

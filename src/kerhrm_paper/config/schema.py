@@ -90,6 +90,9 @@ class LearnerAt(Options):
 
     options: OptionValues = option({}, "of the method")
     grid: ByName[Some[Any]] = option({}, "values to try, over those of the learner")
+    candidates: list[OptionValues] = option(
+        [], "options to try, instead of what the learner tries elsewhere"
+    )
 
 
 class Learner(Options):
@@ -119,23 +122,30 @@ class Learner(Options):
 
     @model_validator(mode="after")
     def _tries_one_list(self) -> Self:
-        if not self.candidates:
-            return self
-        grids = ["grid"] if self.grid else []
+        both = []
+        if self.grid and self.candidates:
+            both.append("grid")
         for condition, change in self.at.items():
-            if change.grid:
-                grids.append(f"at {condition} a grid")
-        if grids:
-            problem = f"it has {grids[0]} and candidates"
+            if change.grid and (change.candidates or self.candidates):
+                both.append(f"at {condition} a grid")
+        if both:
+            problem = f"it has {both[0]} and candidates"
             raise ValueError(f"{problem}; delete one of them")
         return self
 
     @property
     def is_tuned(self) -> bool:
         """Whether it has candidates, of which a criterion selects one."""
-        if self.grid or self.candidates:
-            return True
-        return any(change.grid for change in self.at.values())
+        places = [self, *self.at.values()]
+        return any(place.grid or place.candidates for place in places)
+
+    @property
+    def all_candidates(self) -> list[dict[str, Any]]:
+        """Candidates that are given one by one, on any data."""
+        candidates = list(self.candidates)
+        for change in self.at.values():
+            candidates += change.candidates
+        return candidates
 
 
 class TableData(Options):

@@ -107,13 +107,13 @@ class TableCells:
         )
 
     def bases_on(self, names: list[str]) -> Iterator[str]:
-        """Bases of the learners by their own criterion that it shows on some data."""
+        """Bases of the learners of selected options that it shows on some data."""
         for data, learners in self._learners():
             if data not in names:
                 continue
             for learner in learners:
                 base, named = self.resolver.schemas.parse_learner(learner)
-                if "select" not in named:
+                if named.get("select") != "none":
                     yield base
 
     # --- data and learners -----------------------------------------------------------
