@@ -110,4 +110,6 @@ class EDNILOptions(Options):
     steps: Count = option(100, "of Adam on IRMv1, in each round")
     learning_rate: PositiveFloat = option(5e-4, "Adam's, of both networks")
     weight_decay: NonNegative = option(1e-3, DECAY)
-    evaluate_every: Count | None = option(EVALUATE_EVERY, STOPPING + "; in the last round")
+    evaluate_every: Count | None = option(
+        EVALUATE_EVERY, STOPPING + "; in the last round"
+    )

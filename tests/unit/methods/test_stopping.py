@@ -103,7 +103,7 @@ def test_without_looks_the_last_step_predicts(
 ) -> None:
     inputs = draw("classification", n=30, environments=3)
     train = METHODS[name].train
-    last = train(inputs, options(name, steps=9))
+    last = train(inputs, options(name, steps=9, evaluate_every=None))
     looked = train(inputs, options(name, steps=9, evaluate_every=9))
     expected = last.predict(inputs.x)["model"]
     assert torch.equal(looked.predict(inputs.x)["model"], expected)
@@ -123,3 +123,31 @@ def test_validation_points_of_no_environment_count_alike(
     stopped = train(unknown, given)
     expected = best.predict(inputs.x)["model"]
     torch.testing.assert_close(stopped.predict(inputs.x)["model"], expected)
+
+
+def test_irm_is_looked_at_once_its_penalty_counts(
+    draw: Callable[..., Inputs],
+) -> None:
+    """Before its anneal step it is ERM, whose looks are none of IRM's."""
+    inputs = draw("classification", n=30, noise=1.5, environments=3)
+    train = METHODS["irm"].train
+    stopped = train(inputs, options("irm", steps=STEPS, evaluate_every=5, anneal=25))
+    looks = [30, 35, 40]
+    fits = []
+    for steps in looks:
+        given = options("irm", steps=steps, evaluate_every=steps, anneal=25)
+        fits.append(train(inputs, given))
+    groups = groups_of("irm", stopped, inputs)
+    best = max(fits, key=lambda fitted: score(fitted, inputs, groups))
+    expected = best.predict(inputs.x)["model"]
+    torch.testing.assert_close(stopped.predict(inputs.x)["model"], expected)
+
+
+def test_every_method_is_stopped_by_default() -> None:
+    """One number of steps between looks for all; the paper's version has none."""
+    every = {}
+    for name, method in METHODS.items():
+        if "evaluate_every" in method.options.model_fields:
+            every[name] = method.options().evaluate_every
+    assert set(every.values()) == {25}
+    assert {*ONE, *GIVEN, *INFERRED, "afr", "evals", "ednil"} <= set(every)
