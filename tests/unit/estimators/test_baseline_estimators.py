@@ -36,9 +36,10 @@ FINDS: dict[str, dict[str, Any]] = {
     "EIIL": {"loss": "logistic", "reference_steps": 200, "inference_steps": 1000},
     "JTT": {"identification_steps": 200},
     "DataBalancing": {"identification_steps": 200},
-    "AFR": {"steps": 200},
+    # ERM's errors at its end: a look that is taken early has fewer of the hidden rows
+    "AFR": {"steps": 200, "evaluate_every": None},
     "XRM": {"twin_steps": 200, "twin_rate": 1e-2},
-    "EVaLS": {"steps": 200, "inference_steps": 1000},
+    "EVaLS": {"steps": 200, "inference_steps": 1000, "evaluate_every": None},
     "EDNIL": {"n_environments": 2, "reference_steps": 200, "inference_steps": 100},
 }
 
