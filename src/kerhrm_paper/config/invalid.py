@@ -117,6 +117,8 @@ def _elsewhere(
             return at_top or hint
         case ("data", name, "label"):
             return f"it is of a table: data: {{{name}: {{label: TEXT}}}}"
+        case ("data", name, "data") | ("tables", name, "tables"):
+            return f"write the keys of '{name}' without {key[0]}: above them"
     return hint
 
 

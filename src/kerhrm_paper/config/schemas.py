@@ -108,9 +108,10 @@ class Schemas:
         """
         data = self.whole.data
         if base not in data:
-            raise KerhrmError(
-                f"no data set is called '{_unquoted(base)}'", nearest(base, data)
-            )
+            hint = nearest(base, data)
+            if base in DATA_SETS:  # a generator that no file makes a data set
+                hint = f"write config/data/{base}.yaml, or data: {{{base}: ...}}"
+            raise KerhrmError(f"no data set is called '{_unquoted(base)}'", hint)
         generator = DATA_SETS[data[base].generator]
         return _data_schema(generator.options)
 

@@ -57,7 +57,7 @@ def _check(name: str, generator: Any) -> None:
             raise KerhrmError(problem, "correct it, or leave it out")
 
 
-#: those of the paper
+#: those of this repository
 PAPER = {
     "classification": Generator(
         options=classification.ClassificationData,

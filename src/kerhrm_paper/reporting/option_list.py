@@ -7,7 +7,7 @@ from typing import Any
 from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
-from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.fields import closest
 from kerhrm_paper.config.nameable import Nameable, spell_value
 from kerhrm_paper.config.spelling import base_of
 
@@ -53,8 +53,10 @@ def table(config: Config, name: str) -> str:
         schema = resolver.schemas.data_schema(base)
     else:
         problem = f"no learner and no data set is called '{base}'"
-        raise KerhrmError(problem, nearest(base, known))
-    head = f"{base}+option=value+... names {kind} with other options; defaults are"
+        hint = "add --configfile FILE for your own; without a name all are listed"
+        raise KerhrmError(problem, closest(base, known) or hint)
+    head = f"{base}+option=value+... names {kind} with other options; "
+    head += "defaults, which files may change:"
     return "\n".join([head, *_lines(schema)])
 
 

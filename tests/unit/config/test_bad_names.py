@@ -75,6 +75,26 @@ def test_a_bad_name_is_refused_in_one_line(load: Load, name: str, told: str) -> 
     assert told in str(asked.value)
 
 
+def test_a_generator_that_no_file_makes_a_data_set_is_hinted_at(load: Load) -> None:
+    table = {"title": "T", "data": ["houses"], "learners": ["erm"]}
+    error = refused(load, {"tables": {"new": table}})
+    assert "no data set is called 'houses'" in str(error)
+    assert error.hint == "write config/data/houses.yaml, or data: {houses: ...}"
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "name"),
+    [("data/made.yaml", "data", "made"), ("tables/one.yaml", "tables", "one")],
+)
+def test_a_file_of_one_entry_has_its_keys_at_the_top(
+    load: Load, file: str, kind: str, name: str
+) -> None:
+    with pytest.raises(KerhrmError) as error:
+        load(changes={file: {kind: {name: TREE[file]}}})
+    assert str(error.value).startswith(f"config/{file}: {kind}: no such key")
+    assert error.value.hint == f"write the keys of '{name}' without {kind}: above them"
+
+
 @pytest.mark.parametrize(
     "condition",
     ["made/r2=0.7", "made/*", "made*", "made+r2=0.7*", "made+r3=1", "made+seeds=2"],

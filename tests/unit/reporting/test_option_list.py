@@ -74,3 +74,5 @@ def test_an_unknown_name_is_one_line(
         table(config, "kerhrn")
     assert main(["options", "clasification"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(KerhrmError, match="add --configfile FILE for your own"):
+        table(config, "flipped")
