@@ -2,10 +2,12 @@
 line."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from pagetools import ROOT, blocks
 from soft_environments import Data, data
 from torch import Tensor
 
@@ -92,6 +94,26 @@ def test_a_penalty_by_autograd_is_learned_with(v_rex: str) -> None:
     losses = [d.risks().losses(theta) for theta in thetas.clone()]
     spread = [float(one.max() - one.min()) for one in losses]
     assert spread[1] < 0.02 * spread[0]
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 100.0])
+def test_the_penalty_of_the_page_is_minimised(alpha: float, unit: float) -> None:
+    """Against the losses summed over the points, whatever the features' unit."""
+    page = blocks(ROOT / "docs/extending.md", "python")
+    (code,) = (block for block in page if "class RiskVariance" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    d = data(4)
+    risks = d._replace(psi=d.psi * unit).risks(rho=0.05 * unit**2)
+    theta = (names["RiskVariance"]().minimise(risks, alpha) * unit).detach()
+    theta.requires_grad_()
+    losses = (d.r / d.r.sum(0)).T @ (d.psi @ theta - d.y) ** 2
+    w = d.r.mean(0)
+    variance = w @ losses**2 - (w @ losses) ** 2
+    objective = w @ losses + 0.05 * theta @ theta + alpha * variance
+    (slope,) = torch.autograd.grad(objective, theta)
+    assert float(slope.abs().max()) < 1e-6 * float(d.risks().cross.abs().max())
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3, 1), (4,)])
