@@ -94,8 +94,9 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
     for test in tests.dropna(subset="mean").itertuples():
         colour, marker = LOOKS[str(test.outcome)]
         y = methods.index(str(test.method))
-        band = [test.lowest - test.paper, test.highest - test.paper]
-        axis.hlines(y, *band, color=colour, linewidth=5, alpha=0.3, zorder=1.5)
+        if np.isfinite(test.lowest):
+            band = [test.lowest - test.paper, test.highest - test.paper]
+            axis.hlines(y, *band, color=colour, linewidth=5, alpha=0.3, zorder=1.5)
         interval = [test.ci_low, test.ci_high]
         axis.plot(interval, [y, y], color=colour, linewidth=0.9)
         exact = [test.ci_low_exact, test.ci_high_exact]

@@ -9,9 +9,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from kerhrm_paper.evaluation.bands import UNPRINTED
 from kerhrm_paper.evaluation.tables import primary
 from kerhrm_paper.reporting import draw, figures, forest, seed_figure
 from kerhrm_paper.reporting.figures import METHODS
@@ -111,6 +113,28 @@ def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
     heights = [[*line.get_ydata()] for line in axis.get_lines()]
     assert heights == [[0.77, 0.77], pytest.approx([0.49, 0.49]), [0.4, 0.9]]
     assert {"a constant", "bound of the invariant features"} <= words(figure)
+
+
+def test_a_band_is_a_bar_from_the_lowest_to_the_highest_mean() -> None:
+    found = REFERENCE.endpoints()
+    found = found.drop(columns=["lowest", "highest"], errors="ignore")
+    plain = forest.endpoints(found)
+    assert not any("pale bar" in text for text in words(plain))
+    is_band = (found["method"] == "KerHRM (as printed)") & (found["table"] == "table3")
+    found["lowest"] = np.where(is_band, found["paper"] - 1.5, np.nan)
+    found["highest"] = np.where(is_band, found["paper"] + 0.5, np.nan)
+    found["outcome"] = found["outcome"].mask(is_band, UNPRINTED)
+    figure = forest.endpoints(found)
+    assert any("pale bar" in text for text in words(figure))
+    assert UNPRINTED in words(figure)
+    bars = [
+        bar
+        for axis in figure.axes
+        for bar in axis.collections
+        if isinstance(bar, LineCollection)
+    ]
+    ends = [bar.get_segments()[0][:, 0].tolist() for bar in bars]
+    assert ends == [pytest.approx([-1.5, 0.5])]
 
 
 def test_stand_ins_are_not_called_the_papers_data() -> None:

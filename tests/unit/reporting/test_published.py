@@ -14,12 +14,13 @@ from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.spelling import spell
+from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation.effects import decide, paired
 from kerhrm_paper.evaluation.tables import METRICS, primary
 from kerhrm_paper.reporting import publish_again
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.publish import publish
-from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.reporting.tables import render, results_of
 from kerhrm_paper.runs import provenance
 
@@ -134,6 +135,38 @@ def test_endpoints_and_claims_are_computed_again(
         publish_again.publish_again(target, ROOT)
     assert (target / "endpoints.csv").read_text() == "as it was"
     assert Run(target).provenance == noted
+
+
+def test_the_band_is_published_and_computed_again(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Computed again where all of its tables are published."""
+    for module in ("publish", "publish_again"):  # the page has a test of its own
+        name = f"kerhrm_paper.reporting.{module}.write_report"
+        monkeypatch.setattr(name, lambda *_: None)
+    target = tmp_path / "published"
+    run = complete(make_run(scores))
+    (run.folder / BAND).write_text("table,part,method,lowest,highest,outcome\n")
+    publish(recorded(run), target, root=ROOT)
+    assert (target / BAND).read_bytes() == (run.folder / BAND).read_bytes()
+    assert BAND in Run(target).provenance["files"]
+    monkeypatch.setattr(publish_again, "evaluate", lambda *_: pd.DataFrame())
+    publish_again.publish_again(target, ROOT)
+    assert BAND not in Run(target).provenance["again"]["files"]
+    spec = read_yaml(ROOT / "config/endpoints.yaml")
+    grids = [*spec["band"]["tables"].values()]
+    for name in grids:
+        study = Run(make_run(scores, table=name, name=name))
+        publish(recorded(study), target, [name], ROOT)
+    publish_again.publish_again(target, ROOT)
+    assert BAND in Run(target).provenance["again"]["files"]
+    band = Run(target).band()
+    assert band is not None
+    assert set(band["table"]) == {*spec["band"]["tables"]}
+    assert set(band["outcome"]) == {"incomplete"}
 
 
 def test_only_what_is_published_is_computed_again(tmp_path: Path) -> None:
