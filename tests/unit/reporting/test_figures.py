@@ -96,6 +96,23 @@ def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
         assert line == pytest.approx(expected)
 
 
+def test_every_method_of_a_table_is_drawn() -> None:
+    """Those that no figure knows as well, one's own among them, each in its way."""
+    methods = ["ERM", "KerHRM", "AFR", "AFR (closed form)", "EDNIL", "My method"]
+    rows = [(f"r_test={share}", m, 0.5) for m in methods for share in ("0.10", "0.90")]
+    cells = pd.DataFrame(rows, columns=["setting", "method", "mean"])
+    cells = cells.assign(metric="test_acc", selection="own", n_seeds=2)
+    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
+    (figure,) = draw.own_figures(cells, cells)
+    (axis,) = figure.axes
+    lines = axis.get_lines()
+    ways = {
+        (line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines
+    }
+    assert len(ways) == len(lines) == len(methods)
+    assert set(methods) <= words(figure)
+
+
 def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
     rows = [
         ("r_test=0.10", "ERM", 0.4),
