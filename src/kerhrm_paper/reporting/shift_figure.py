@@ -29,6 +29,7 @@ LEVELS = {
     "ref: invariant ceiling": ("bound of the invariant features", "-."),
     "ref: majority": ("a constant", ":"),
 }
+LEGEND = 3  #: columns of the legend
 #: parts of a setting, as ``r_test=0.10,environments=one``
 SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
 
@@ -44,11 +45,13 @@ def shift(cells: pd.DataFrame) -> Figure:
     panels = list(cells.groupby(["data_title", "variant"], sort=False))
     n_columns = 4 if len(panels) > 4 else min(len(panels), 2)
     n_rows = -(-len(panels) // n_columns)
+    entries = _entries(cells)
+    n_lines = -(-len(entries) // LEGEND)
     with style():
         figure, grid = subplots(
             n_rows,
             n_columns,
-            figsize=(WIDTH, 1.1 + 1.55 * n_rows),
+            figsize=(WIDTH, 0.7 + 0.15 * n_lines + 1.55 * n_rows),
             sharex=True,
             sharey=True,
         )
@@ -65,7 +68,7 @@ def shift(cells: pd.DataFrame) -> Figure:
             axis.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
         heading = "share of test rows whose spurious feature agrees with the label"
         heading += f"\nbands: {intervals(cells)}"
-        finish(figure, _entries(cells), heading=heading)
+        finish(figure, entries, heading=heading, columns=LEGEND)
     return figure
 
 
