@@ -29,8 +29,11 @@ PROGRAMS = (
     "sinfo",
 )
 NODES = ("n0", "n1")
-CPUS, MEMORY_MB = 2, 64_000  # what the nodes pretend to have; Slurm is told not to look
-SECONDS_TO_START, SECONDS_TO_END = 60, 20
+# what the nodes pretend to have; Slurm is told not to look
+CPUS = 2
+MEMORY_MB = 64_000
+SECONDS_TO_START = 60
+SECONDS_TO_END = 20
 
 SLURM_CONF = """\
 ClusterName=test

@@ -28,11 +28,12 @@ from kerhrm.errors import KerhrmError
 
 def test_a_candidate_uses_the_first_columns_alone() -> None:
     data = planted(0)
-    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
+    psi = data.psi_train.clone()
+    psi_v = data.psi_validation.clone()
     psi[:, 3:], psi_v[:, 3:] = 100, -100
     got = first(data, 2, 3, n_init=3)
     same(got, first(with_psi(data, psi, psi_v), 2, 3, n_init=3))
-    assert not bool(got.slopes[0, :, 2:].any())
+    assert not got.slopes[0, :, 2:].any()
     alone = first(data, 3, n_init=3)
     assert torch.equal(alone.train[0], got.candidate(3).train)
 
@@ -52,7 +53,8 @@ def test_directions_are_taken_out(
         expected = expected @ matrix
     np.testing.assert_allclose(seen[-1][0], expected, atol=1e-12)
     if projection == "newest":  # what points have along theta does not matter
-        along, along_v = (torch.from_numpy(rng.standard_normal((n, 1))) for n in (N, M))
+        along = torch.from_numpy(rng.standard_normal((N, 1)))
+        along_v = torch.from_numpy(rng.standard_normal((M, 1)))
         moved = with_psi(
             data,
             data.psi_train + along * thetas[2],
@@ -98,24 +100,26 @@ def test_labels_as_targets_are_residuals_of_an_offset_of_zero() -> None:
 
 def test_an_intercept_makes_a_shift_of_all_labels_harmless() -> None:
     data = planted(0, 0.5, intercept=0.0)
-    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
+    psi = data.psi_train.clone()
+    psi_v = data.psi_validation.clone()
     psi[:, 2], psi_v[:, 2] = psi[:, 1] ** 2, psi_v[:, 1] ** 2
     data = with_psi(data, psi, psi_v)
     shifted = replace(
         data, f0_train=data.f0_train - 3, f0_validation=data.f0_validation - 3
     )
     free: dict[str, Any] = {"clustering_ridge": [1e-9], "noise_sd": 0.5, "n_init": 4}
-    one, other = (
-        first(d, 2, 4, clustering_intercept=True, **free) for d in (data, shifted)
-    )
+    one = first(data, 2, 4, clustering_intercept=True, **free)
+    other = first(shifted, 2, 4, clustering_intercept=True, **free)
     same(one, other)
     assert_close(other.intercept, one.intercept + 3)
-    plain, moved = first(data, 4, **free), first(shifted, 4, **free)
+    plain = first(data, 4, **free)
+    moved = first(shifted, 4, **free)
     assert not torch.allclose(plain.held_out, moved.held_out)
 
 
 def test_the_first_kernel_may_be_that_of_the_inputs() -> None:
-    data, other = planted(0), planted(5)
+    data = planted(0)
+    other = planted(5)
     x = other.psi_train.float(), other.psi_validation.float()
     settings = KerHRMOptions(k=[2, 4], first_kernel="inputs")
     got = learn_environments(data, settings, 1, [], [], inputs=x)

@@ -17,7 +17,7 @@ def test_the_planted_split_is_inferred(seed: int) -> None:
     assert got.k.tolist() == [2, 4]
     assert got.train.shape == (2, N, 2)
     assert got.validation.shape == (2, M, 2)
-    assert not bool(got.degenerate.any())
+    assert not got.degenerate.any()
     assert float(got.label_information.max()) < 0.05
     for psi, y, r in (
         (data.psi_train, data.y, got.train),
@@ -34,7 +34,7 @@ def test_likelier_label_splits_are_set_aside() -> None:
     options = {"n_init": 20, "clustering_ridge": [1e-3]}
     chosen = first(planted(0, noise=0.5), 4, **options)
     assert 0 < int(chosen.n_label_split) < int(chosen.n_starts) == 20
-    assert not bool(chosen.degenerate)
+    assert not chosen.degenerate
     assert float(chosen.label_information) < 0.1
     # by likelihood alone a label split would have won
     likeliest = first(planted(0, noise=0.5), 4, **options, max_label_information=1.0)
@@ -45,7 +45,8 @@ def test_likelier_label_splits_are_set_aside() -> None:
 
 def test_where_every_start_is_degenerate_the_likeliest_stays() -> None:
     data = planted(1)
-    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
+    psi = data.psi_train.clone()
+    psi_v = data.psi_validation.clone()
     # only the constant is left: nothing but the label can be split
     psi[:, [0, 1, 3]] = 0
     psi_v[:, [0, 1, 3]] = 0
@@ -60,7 +61,7 @@ def test_where_every_start_is_degenerate_the_likeliest_stays() -> None:
     assert got.n_label_split.item() == got.n_starts.item() == 8
     assert float(got.label_information) > 0.9
     for name in FLOATS:
-        assert bool(getattr(got, name).isfinite().all()), name
+        assert getattr(got, name).isfinite().all(), name
     likeliest = first(
         with_psi(data, psi, psi_v), 4, **options, max_label_information=1.0
     )
@@ -87,10 +88,9 @@ def test_every_ridge_is_tried_and_the_best_one_wins(noise: float, seed: int) -> 
 def test_an_emptied_environment_is_dropped_and_the_others_stay() -> None:
     # two environments are planted, a third is too many
     options: dict[str, Any] = {"n_environments": 3, "em_max_iter": 2000, "em_tol": 1e-9}
-    got, whole = (
-        first(planted(1), 2, **options, min_share=share) for share in (0.1, 0.0)
-    )
-    assert not bool(got.degenerate)
+    got = first(planted(1), 2, **options, min_share=0.1)
+    whole = first(planted(1), 2, **options, min_share=0.0)
+    assert not got.degenerate
     assert_close(got.held_out, whole.held_out)
     dropped = whole.train.mean(-2) < 0.1
     assert dropped.sum(-1).tolist() == [1]
@@ -110,11 +110,13 @@ def test_one_environment_alone_is_not_empty() -> None:
 @pytest.mark.parametrize("how", ["drawn", "hard"])
 def test_m_p_gets_whole_points_where_they_are_assigned(how: str) -> None:
     data = planted(3, 0.5)
-    soft, whole = first(data, 2, 4), first(data, 2, 4, assignment=how)
+    soft = first(data, 2, 4)
+    whole = first(data, 2, 4, assignment=how)
     for part in ("train", "validation"):
-        r, assigned = getattr(soft, part), getattr(whole, part)
+        r = getattr(soft, part)
+        assigned = getattr(whole, part)
         assert set(assigned.unique().tolist()) == {0, 1}
-        assert bool((assigned.sum(-1) == 1).all())
+        assert (assigned.sum(-1) == 1).all()
         agree = (assigned * r).sum(-1)
         assert float(agree.min() if how == "hard" else agree.mean()) > 0.5
     for name in ("k", "held_out", "objective", "label_information", "degenerate"):
@@ -144,7 +146,8 @@ def test_the_record_gives_new_points_the_memberships_of_the_fit(
     options: dict[str, Any],
 ) -> None:
     """Of the very mixture that was used, whatever was taken out, added or dropped."""
-    data, rng = planted(0, 0.5), np.random.default_rng(2)
+    data = planted(0, 0.5)
+    rng = np.random.default_rng(2)
     thetas = [torch.from_numpy(rng.standard_normal(K_MAX)) for _ in range(2)]
     for got in (first(data, 2, 4, **options), later(data, *thetas, **options)):
         for g, k in enumerate(got.k.tolist()):

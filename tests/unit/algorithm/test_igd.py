@@ -31,7 +31,8 @@ from kerhrm.networks.build import (
 )
 from kerhrm.networks.training import train
 
-N, K = 40, 3
+N = 40
+K = 3
 
 
 def draw(seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -42,7 +43,8 @@ def draw(seed: int = 0) -> tuple[Tensor, Tensor]:
 @given(seed=st.integers(0, 10**6), smoothing=st.sampled_from([0.0, SMOOTHING, 1.0]))
 def test_smoothing_shrinks_it_and_turns_nothing(seed: int, smoothing: float) -> None:
     g, theta = draw(seed)
-    length, reach = g.norm(), smoothing * theta.norm()
+    length = g.norm()
+    reach = smoothing * theta.norm()
     expected = cosine_similarity(g, theta, dim=-1) * length / torch.hypot(length, reach)
     got = cosine_to_direction(g, theta, smoothing=smoothing)
     assert_close(got, expected)
@@ -111,10 +113,8 @@ def test_features_beyond_k_have_no_say(task: Task) -> None:
 def test_a_smoothing_that_stays_draws_the_network_along_theta(task: Task) -> None:
     """The objective falls with the length of the change; that of the printed cosine
     does not."""
-    usual, smoothed = (
-        float(task.change(task.igd(1e4, kind, steps=200)) @ task.theta)
-        for kind in ("signed", "smoothed")
-    )
+    usual = float(task.change(task.igd(10000.0, "signed", steps=200)) @ task.theta)
+    smoothed = float(task.change(task.igd(10000.0, "smoothed", steps=200)) @ task.theta)
     assert smoothed > 1.1 * usual
 
 
@@ -211,7 +211,8 @@ class Run(NamedTuple):
 def run(request: pytest.FixtureRequest) -> Run:
     """A stable feature, and a spurious one that agrees with the label in 80 % of the
     rows."""
-    draw, points = np.random.default_rng(request.param), []
+    draw = np.random.default_rng(request.param)
+    points = []
     for n in (150, 100):
         y = draw.choice([-1.0, 1.0], n)
         spurious = np.where(draw.random(n) < 0.8, y, -y)
@@ -267,4 +268,4 @@ def test_a_failed_training_is_chosen_only_if_there_is_no_other(run: Run) -> None
     trained = run._replace(problem=problem).train(**options)
     assert trained.cosine_weight == 1.0
     trained = run._replace(problem=problem).train(cosine_weight=[float("inf")])
-    assert bool(trained.network(run.x).isnan().all())
+    assert trained.network(run.x).isnan().all()

@@ -19,19 +19,21 @@ from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.record import Record
 
-N, M, K_MAX = 80, 30, 5
+N = 80
+M = 30
+K_MAX = 5
 OPTIONS = KerHRMOptions(k=[2, 5], n_iterations=3, n_init=3, alpha=[0, 1])
 
 
 def random_problem(seed: int) -> Problem:
     """Labels that depend on two rules."""
     rng = np.random.default_rng(seed)
-    psi, psi_v = (
-        rng.standard_normal((n, K_MAX)) * np.geomspace(2, 0.5, K_MAX) for n in (N, M)
-    )
+    psi = rng.standard_normal((N, K_MAX)) * np.geomspace(2, 0.5, K_MAX)
+    psi_v = rng.standard_normal((M, K_MAX)) * np.geomspace(2, 0.5, K_MAX)
     rule = [np.where(rng.random(len(p)) < 0.6, p[:, 1], -p[:, 1]) for p in (psi, psi_v)]
     y, y_v = (np.sign(p[:, 0] + r) for p, r in zip((psi, psi_v), rule, strict=True))
-    f0, f0_v = 0.1 * rng.standard_normal(N), 0.1 * rng.standard_normal(M)
+    f0 = 0.1 * rng.standard_normal(N)
+    f0_v = 0.1 * rng.standard_normal(M)
     arrays = map(torch.from_numpy, (psi, np.ones(K_MAX), psi_v, f0, f0_v, y, y_v))
     return Problem(*arrays, "classification", seed)
 
@@ -99,8 +101,11 @@ def test_fewer_iterations_are_the_first_ones(problem: Problem, fitted: Fit) -> N
 )
 def test_from_points_to_predictions_of_new_ones(network: NetworkOptions) -> None:
     draw = torch.Generator().manual_seed(0)
-    x, x_v, x_new = (torch.randn(n, 3, generator=draw) for n in (120, 60, 40))
-    y, y_v = (torch.where(p[:, 0] + p[:, 1] > 0, 1.0, -1.0).double() for p in (x, x_v))
+    x = torch.randn(120, 3, generator=draw)
+    x_v = torch.randn(60, 3, generator=draw)
+    x_new = torch.randn(40, 3, generator=draw)
+    y = torch.where(x[:, 0] + x[:, 1] > 0, 1.0, -1.0).double()
+    y_v = torch.where(x_v[:, 0] + x_v[:, 1] > 0, 1.0, -1.0).double()
     w0 = build(network, 101, 3)
     features = NTFMap.fit(w0, x, 4)
     problem = Problem.from_features(features, x_v, y, y_v, "classification", 101)

@@ -16,10 +16,12 @@ import scipy.stats
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.mixture import GaussianMixture
 from torch import Tensor
 from torch.distributions import Categorical, MixtureSameFamily, Normal
+from torch.testing import assert_close
 
 from kerhrm.algorithm import em as em_module
 from kerhrm.algorithm import problem as problem_module
@@ -72,7 +74,9 @@ def problem(
         0, 0.3, n
     )
     start = rng.dirichlet(np.ones(n_clusters), (2, n))
-    psi, y, start = (torch.from_numpy(a) for a in (psi, y, start))
+    psi = torch.from_numpy(psi)
+    y = torch.from_numpy(y)
+    start = torch.from_numpy(start)
     return Problem(psi, y, start, ridge, sigma)
 
 
@@ -116,13 +120,15 @@ def test_every_step_lowers_the_objective_down_to_its_definition(case: Problem) -
         )
         assert math.isclose(fit.objective[r], expected, rel_tol=1e-9, abs_tol=1e-9)
     if case.sigma is not None:
-        assert bool((fit.sigma == case.sigma).all())
+        assert (fit.sigma == case.sigma).all()
 
 
 @pytest.mark.parametrize("sigma", [None, 0.5])
 def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> None:
     case = problem(seed=3, n=30, k=3, n_clusters=2, ridge=0.05, sigma=sigma)
-    psi, y, r = case.psi, case.y, case.start[0]
+    psi = case.psi
+    y = case.y
+    r = case.start[0]
 
     def unpack(w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         free = w[6].exp() if sigma is None else torch.tensor(sigma, dtype=w.dtype)
@@ -145,10 +151,10 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
     )
     theta, weights, scale = unpack(torch.from_numpy(found.x))
     step = case.fit(max_iter=1)
-    torch.testing.assert_close(step.theta[0], theta, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(step.weights[0], weights, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(step.sigma[0, 0], scale, rtol=1e-5, atol=1e-6)
-    assert not bool(step.converged.any())
+    assert_close(step.theta[0], theta, rtol=1e-5, atol=1e-6)
+    assert_close(step.weights[0], weights, rtol=1e-5, atol=1e-6)
+    assert_close(step.sigma[0, 0], scale, rtol=1e-5, atol=1e-6)
+    assert not step.converged.any()
 
 
 @given(case=problems)
@@ -162,11 +168,9 @@ def test_responsibilities_are_bayes_rule(case: Problem) -> None:
     )
     joint = fit.weights.numpy() * density
     likelihood = joint.sum(-1)
-    np.testing.assert_allclose(got.sum(-1), 1, rtol=1e-12)
+    assert_allclose(got.sum(-1), 1, rtol=1e-12)
     seen = likelihood > 1e-250  # elsewhere the brute force underflows
-    np.testing.assert_allclose(
-        got[seen], joint[seen] / likelihood[seen, None], atol=1e-9
-    )
+    assert_allclose(got[seen], joint[seen] / likelihood[seen, None], atol=1e-9)
     if seen.all():
         mean = float(fit.log_likelihood(case.psi, case.y))
         assert math.isclose(mean, np.log(likelihood).mean(), rel_tol=1e-9, abs_tol=1e-9)
@@ -177,15 +181,9 @@ def test_names_of_the_clusters_mean_nothing() -> None:
     fit = case.fit(max_iter=20)
     for order in map(list, permutations(range(3))):
         other = case._replace(start=case.start[..., order]).fit(max_iter=20)
-        torch.testing.assert_close(
-            other.theta, fit.theta[:, order], rtol=1e-8, atol=1e-10
-        )
-        torch.testing.assert_close(
-            other.weights, fit.weights[:, order], rtol=1e-8, atol=1e-10
-        )
-        torch.testing.assert_close(
-            other.objective, fit.objective, rtol=1e-10, atol=1e-10
-        )
+        assert_close(other.theta, fit.theta[:, order], rtol=1e-8, atol=1e-10)
+        assert_close(other.weights, fit.weights[:, order], rtol=1e-8, atol=1e-10)
+        assert_close(other.objective, fit.objective, rtol=1e-10, atol=1e-10)
 
 
 def test_a_batch_is_its_runs_one_by_one() -> None:
@@ -199,7 +197,7 @@ def test_a_batch_is_its_runs_one_by_one() -> None:
             case.psi, case.y, case.start[r : r + 1], ridge=ridge, em=EM(max_iter=50)
         )
         for name in NAMES:
-            torch.testing.assert_close(
+            assert_close(
                 getattr(batch, name)[r], getattr(alone, name)[0], rtol=1e-9, atol=1e-9
             )
 
@@ -217,7 +215,7 @@ def test_outliers_and_empty_clusters_leave_no_nan(
     start[0] = torch.tensor([1.0, 0.0, 0.0])  # nobody in two of the three clusters
     fit = case._replace(y=y, start=start).fit(per_cluster=each)
     for name in NAMES:
-        assert bool(torch.isfinite(getattr(fit, name)).all()), name
+        assert torch.isfinite(getattr(fit, name)).all(), name
     # an outlier fills no empty cluster
     assert fit.weights[0].tolist() == [
         1.0,
@@ -225,16 +223,16 @@ def test_outliers_and_empty_clusters_leave_no_nan(
         0.0,
     ]
     shares = fit.responsibilities(case.psi, y)
-    torch.testing.assert_close(shares.sum(-1), torch.ones_like(shares[..., 0]))
-    assert bool(torch.isfinite(fit.log_likelihood(case.psi, y)).all())
+    assert_close(shares.sum(-1), torch.ones_like(shares[..., 0]))
+    assert torch.isfinite(fit.log_likelihood(case.psi, y)).all()
 
 
 def test_sigma_stays_positive_on_an_exact_fit() -> None:
     case = problem(seed=0, n=20, k=2, n_clusters=1, ridge=1e-30)
     y = case.psi @ torch.tensor([2.0, -1.0], dtype=torch.float64)
     fit = case._replace(y=y).fit()
-    torch.testing.assert_close(fit.sigma, 1e-6 * y.std().expand(2, 1))
-    assert bool(torch.isfinite(fit.objective).all())
+    assert_close(fit.sigma, 1e-6 * y.std().expand(2, 1))
+    assert torch.isfinite(fit.objective).all()
 
 
 @pytest.mark.parametrize(
@@ -295,32 +293,28 @@ def test_of_a_constant_feature_it_is_scikit_learns_mixture_of_gaussians(
         means_init=[[-2.0], [1.5]],
         random_state=0,
     ).fit(y[:, None].numpy())
-    np.testing.assert_allclose(fit.theta[0, :, 0], expected.means_[:, 0], atol=1e-4)
-    np.testing.assert_allclose(fit.weights[0], expected.weights_, atol=1e-4)
+    assert_allclose(fit.theta[0, :, 0], expected.means_[:, 0], atol=1e-4)
+    assert_allclose(fit.weights[0], expected.weights_, atol=1e-4)
     variances = expected.covariances_.flatten()
-    np.testing.assert_allclose(
-        fit.sigma[0] ** 2, np.broadcast_to(variances, 2), atol=1e-4
-    )
+    assert_allclose(fit.sigma[0] ** 2, np.broadcast_to(variances, 2), atol=1e-4)
     likelihood = float(fit.log_likelihood(psi, y))
     assert likelihood == pytest.approx(expected.score(y[:, None].numpy()), abs=1e-6)
     r = fit.responsibilities(psi, y)[0]
-    np.testing.assert_allclose(r, expected.predict_proba(y[:, None].numpy()), atol=1e-3)
+    assert_allclose(r, expected.predict_proba(y[:, None].numpy()), atol=1e-3)
 
 
 @pytest.mark.parametrize(("each", "hard"), [(True, False), (False, True), (True, True)])
 def test_the_objective_never_rises(each: bool, hard: bool) -> None:
     rng = np.random.default_rng(1)
-    psi, y = (
-        torch.from_numpy(rng.standard_normal((80, 3))),
-        torch.from_numpy(rng.normal(size=80)),
-    )
+    psi = torch.from_numpy(rng.standard_normal((80, 3)))
+    y = torch.from_numpy(rng.normal(size=80))
     start = torch.from_numpy(rng.dirichlet([1.0] * 3, (5, 80)))
     falls = []
     for t in range(1, 30):
         em = EM(per_cluster=each, hard=hard, tol=-np.inf, max_iter=t)
         falls.append(fit_mixture(psi, y, start, ridge=0.1, em=em).objective)
     for before, after in pairwise(falls):
-        assert bool((after <= before + 1e-10).all())
+        assert (after <= before + 1e-10).all()
 
 
 def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
@@ -328,7 +322,8 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
     psi = rng.standard_normal((60, 3))
     y = rng.choice([-1, 1], 60) * psi[:, 0] + 0.3 * rng.standard_normal(60)
     r = np.eye(2)[rng.integers(0, 2, 60)]
-    ridge, n = 0.05, 60
+    ridge = 0.05
+    n = 60
     rho = ridge * (psi**2).sum() / psi.size
     start = torch.from_numpy(r)[None]
     for steps in range(1, 6):
@@ -343,8 +338,8 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
             ridge=ridge,
             em=EM(hard=True, max_iter=steps, tol=-np.inf),
         )
-        np.testing.assert_allclose(fit.theta[0], centres, rtol=1e-8)
-        np.testing.assert_allclose(fit.sigma[0, 0] ** 2, variance, rtol=1e-8)
+        assert_allclose(fit.theta[0], centres, rtol=1e-8)
+        assert_allclose(fit.sigma[0, 0] ** 2, variance, rtol=1e-8)
         distance = residuals**2 / (2 * variance) - np.log(r.mean(0))
         r = np.eye(2)[distance.argmin(1)]
 
@@ -352,20 +347,14 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 40), chunk=st.integers(1, 50))
 def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None:
     rng = np.random.default_rng(seed)
-    psi, y, weights = (
-        rng.standard_normal((n, 3)),
-        rng.standard_normal(n),
-        rng.random((4, n)),
-    )
+    psi = rng.standard_normal((n, 3))
+    y = rng.standard_normal(n)
+    weights = rng.random((4, n))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(problem_module, "CHUNK", chunk)
         second, cross = weighted_moments(*map(torch.from_numpy, (psi, y, weights)))
-    np.testing.assert_allclose(
-        second, np.einsum("jn,na,nc->jac", weights, psi, psi), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        cross, np.einsum("jn,na,n->ja", weights, psi, y), atol=1e-12
-    )
+    assert_allclose(second, np.einsum("jn,na,nc->jac", weights, psi, psi), atol=1e-12)
+    assert_allclose(cross, np.einsum("jn,na,n->ja", weights, psi, y), atol=1e-12)
 
 
 @pytest.mark.parametrize("limit", [0, 10**9])
@@ -375,12 +364,11 @@ def test_both_ways_give_the_clusters_moments(
 ) -> None:
     monkeypatch.setattr(em_module, "PRODUCTS_LIMIT", limit)
     rng = np.random.default_rng(n_clusters)
-    psi, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
+    psi = rng.standard_normal((30, 4))
+    y = rng.standard_normal(30)
     r = rng.dirichlet(np.full(n_clusters, 0.3), (6, 30)).transpose(0, 2, 1).copy()
     found = ClusterMoments(*map(torch.from_numpy, (psi, y, np.ones_like(y))))
     assert (found.products is None) == (limit == 0)
     second, cross = found.weighted(torch.from_numpy(r))
-    np.testing.assert_allclose(
-        second, np.einsum("rjn,na,nc->rjac", r, psi, psi), atol=1e-12
-    )
-    np.testing.assert_allclose(cross, np.einsum("rjn,na,n->rja", r, psi, y), atol=1e-12)
+    assert_allclose(second, np.einsum("rjn,na,nc->rjac", r, psi, psi), atol=1e-12)
+    assert_allclose(cross, np.einsum("rjn,na,n->rja", r, psi, y), atol=1e-12)

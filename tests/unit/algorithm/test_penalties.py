@@ -70,7 +70,8 @@ def test_a_penalty_of_the_losses_by_autograd(
     assert not theta.requires_grad
     losses = []  # of a polynomial's coefficients, highest power first
     for r in d.r.T.numpy():
-        x, y = d.psi[:, 0].numpy(), d.y.numpy()
+        x = d.psi[:, 0].numpy()
+        y = d.y.numpy()
         losses.append(np.array([r @ x**2, -2 * r @ (x * y), r @ y**2]) / r.sum())
     w = d.r.mean(0).numpy()
     mean = w @ losses
@@ -167,7 +168,8 @@ def test_a_unit_may_be_any_number(
 def test_a_metric_of_another_shape_is_one_line(
     monkeypatch: pytest.MonkeyPatch, metric: object, got: str
 ) -> None:
-    d, kind = data(0), type("Mine", (GradientVariance,), {"metric": metric})
+    d = data(0)
+    kind = type("Mine", (GradientVariance,), {"metric": metric})
     monkeypatch.setattr(PENALTIES, "_plugins", {"mine": kind})
     text = rf"penalty Mine: metric must return a tensor of .*; got {got}; return M"
     with pytest.raises(KerhrmError, match=text):

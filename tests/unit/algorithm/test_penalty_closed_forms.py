@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from soft_environments import Data, data
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.penalties import (
@@ -24,8 +25,10 @@ METRICS = {False: GradientVariance(), True: WhitenedGradientVariance()}
 def test_scale_gradients_are_those_of_a_factor_before_the_prediction(
     seed: int, alpha: float
 ) -> None:
-    d, penalty = data(seed), PENALTIES["scale_gradient_variance"]()
-    risks, weights = d.risks(), d.r.mean(0)
+    d = data(seed)
+    penalty = PENALTIES["scale_gradient_variance"]()
+    risks = d.risks()
+    weights = d.r.mean(0)
 
     def literal(theta: Tensor) -> tuple[Tensor, Tensor]:
         """Pooled risk, and the variance of what autograd says of the factor."""
@@ -133,7 +136,7 @@ def test_closed_form_minimises_the_literal_objective(
     assert float(torch.linalg.eigvalsh(hessian)[0]) > 0
     expected = start.detach() - torch.linalg.solve(hessian, gradient)
     got = invariant_direction(*d, alpha, METRICS[whiten], ridge=ridge, by_size=by_size)
-    torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-8)
+    assert_close(got, expected, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("whiten", [False, True])
@@ -173,17 +176,13 @@ def test_the_whitened_penalty_has_no_unit(seed: int, scale: float) -> None:
     d = data(seed)
     scaled = d._replace(psi=d.psi * scale)
     got = invariant_direction(*scaled, 0.7, METRICS[True], ridge=0.01) * scale
-    torch.testing.assert_close(
-        got, invariant_direction(*d, 0.7, METRICS[True], ridge=0.01)
-    )
+    assert_close(got, invariant_direction(*d, 0.7, METRICS[True], ridge=0.01))
     # nor, without ridge, any notion of axes
     mix = torch.from_numpy(
         np.random.default_rng(seed).standard_normal((3, 3))
     ) + 3 * torch.eye(3)
     got = mix @ invariant_direction(*d._replace(psi=d.psi @ mix), 0.7, METRICS[True])
-    torch.testing.assert_close(
-        got, invariant_direction(*d, 0.7, METRICS[True]), rtol=1e-5, atol=1e-7
-    )
+    assert_close(got, invariant_direction(*d, 0.7, METRICS[True]), rtol=1e-5, atol=1e-7)
     # the printed penalty has one
     plain = invariant_direction(*scaled, 0.7) * scale
     assert float((plain - invariant_direction(*d, 0.7)).abs().max()) > 1e-3
@@ -194,4 +193,4 @@ def test_the_losses_are_those_of_the_points() -> None:
     theta = torch.tensor([0.3, -1.0, 2.0]).double()
     errors = (d.psi @ theta - d.y) ** 2
     literal = (d.r * errors[:, None]).sum(0) / d.r.sum(0)
-    torch.testing.assert_close(d.risks().losses(theta), literal)
+    assert_close(d.risks().losses(theta), literal)

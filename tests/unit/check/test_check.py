@@ -15,7 +15,8 @@ from kerhrm.cli import main
 def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A rating counts the other way round in two fifths of the west, in a tenth
     elsewhere."""
-    random, n = np.random.default_rng(0), 1200
+    random = np.random.default_rng(0)
+    n = 1200
     west = random.random(n) < 0.3
     turned = random.random(n) < np.where(west, 0.4, 0.1)
     rating = random.normal(size=n)
@@ -93,8 +94,10 @@ def test_labels_and_an_auxiliary_column(pay: Path) -> None:
 def places() -> pd.DataFrame:
     """A spurious column agrees with the label in 99 % of the early rows, in 70 % of
     the late."""
-    random, n = np.random.default_rng(0), 400
-    time, y = random.random(n), random.choice([-1, 1], n)
+    random = np.random.default_rng(0)
+    n = 400
+    time = random.random(n)
+    y = random.choice([-1, 1], n)
     agrees = random.random(n) < np.where(time < 0.5, 0.99, 0.7)
     table = pd.DataFrame({"s": np.where(agrees, y, -y) + 0.3 * random.normal(size=n)})
     table["v"] = y + 1.5 * random.normal(size=n)
@@ -123,7 +126,8 @@ def test_auxiliary_categories_that_no_training_row_has_are_left_out(
 def test_a_page_with_an_auxiliary_column(
     places: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, page = tmp_path / "t.csv", tmp_path / "out.html"
+    path = tmp_path / "t.csv"
+    page = tmp_path / "out.html"
     places.drop(columns="place").to_csv(path, index=False)
     arguments = ["check", str(path), "--target", "y", "--auxiliary", "day"]
     assert main(arguments) == 1

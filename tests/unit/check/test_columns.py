@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
 from kerhrm.check import check, oddities
 from kerhrm.errors import KerhrmError
@@ -19,12 +20,12 @@ def test_no_name_of_a_column_changes_another(name: str, plain: pd.DataFrame) -> 
     column = pd.Series(["rows", "0", None, "f"] * 20)
     expected = check(plain.assign(z=column), "y", group="z").report
     found = check(plain.assign(**{name: column}), "y", group=name).report
-    np.testing.assert_array_equal(found.errors, expected.errors)
+    assert_array_equal(found.errors, expected.errors)
     assert found.errors.index.is_unique
     assert found.facts == expected.facts
     predicts = check(plain.assign(**{name: column}), "y")
     renamed = check(plain.assign(z=column), "y")
-    np.testing.assert_array_equal(predicts.X_test, renamed.X_test)
+    assert_array_equal(predicts.X_test, renamed.X_test)
     assert predicts.X_test.columns.is_unique
 
 
@@ -159,8 +160,10 @@ def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
 
 
 def test_columns_that_give_the_target_away() -> None:
-    random, n = np.random.default_rng(0), 200
-    number, label = random.normal(size=n), random.integers(2, size=n)
+    random = np.random.default_rng(0)
+    n = 200
+    number = random.normal(size=n)
+    label = random.integers(2, size=n)
     table = pd.DataFrame(
         {
             "noise": random.normal(size=n),
@@ -184,7 +187,7 @@ def test_columns_that_give_the_target_away() -> None:
 def test_a_single_name_is_one_column_and_none_is_none(plain: pd.DataFrame) -> None:
     several = check(plain.assign(size=1.0), "y", drop=["size"]).report
     single = check(plain.assign(size=1.0), "y", drop="size", auxiliary=None).report
-    np.testing.assert_array_equal(single.errors, several.errors)
+    assert_array_equal(single.errors, several.errors)
     numbered = plain.rename(columns={"a": 3})
     assert list(check(numbered, "y", drop=3).X_test.columns) == ["b"]
     assert "3" in check(numbered, "y", drop=None).X_test.columns
@@ -221,4 +224,4 @@ def test_a_state_is_drawn_from_once(plain: pd.DataFrame) -> None:
     drawn = check(plain, "y", random_state=state)
     assert drawn.model.seed_ == seed
     expected = check(plain, "y", random_state=int(seed))
-    np.testing.assert_array_equal(drawn.X_test, expected.X_test)
+    assert_array_equal(drawn.X_test, expected.X_test)

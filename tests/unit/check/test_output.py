@@ -66,7 +66,8 @@ def test_a_page_takes_no_other_files_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     places = other_files(tmp_path, data)
-    before, content = sorted(tmp_path.iterdir()), data.read_bytes()
+    before = sorted(tmp_path.iterdir())
+    content = data.read_bytes()
     monkeypatch.setattr("kerhrm.check.check", None)  # nothing is fitted
     for what, place in places.items():
         assert check(data, "--html", str(place)) == 1, what

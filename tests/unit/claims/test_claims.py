@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
 
 from kerhrm_paper.claims import small_runs
@@ -111,19 +112,19 @@ def test_other_settings_and_weighted_sums(scores_file: Path) -> None:
 
     elsewhere = cells.at("r=2", "A")
     assert elsewhere.name == "A @ r=2"
-    np.testing.assert_allclose(elsewhere.by_seed, a2)
+    assert_allclose(elsewhere.by_seed, a2)
 
     twice = cells.weighted({"A": 2}, at="r=2")
     assert twice.name == '{"A @ r=2": 2}'
-    np.testing.assert_allclose(twice.by_seed, 2 * a2)
+    assert_allclose(twice.by_seed, 2 * a2)
 
     difference = cells.weighted({"B": 2, "C": -1}, constant=-0.1)
     assert difference.name == '{"B": 2, "C": -1, "constant": -0.1}'
-    np.testing.assert_allclose(difference.by_seed, 2 * b - c - 0.1)
+    assert_allclose(difference.by_seed, 2 * b - c - 0.1)
 
     average = cells.weighted({"A": 1}, over=["r=1", "r=2"])
     assert average.name == '{"A": 1, "over": ["r=1", "r=2"]}'
-    np.testing.assert_allclose(average.by_seed, (a + a2) / 2)
+    assert_allclose(average.by_seed, (a + a2) / 2)
 
     test = cells.more(elsewhere, than=0.7)
     assert test.measure == "A @ r=2 more than 0.7 (test_acc, r=1)"
@@ -276,7 +277,7 @@ def test_a_lab_has_the_attribute_and_the_best_split(lab: Lab) -> None:
     without_information = torch.full_like(lab.perfect, 0.5)
     assert lab.divergence(without_information) == pytest.approx(0, abs=1e-12)
     memberships = lab.explore(lab.problem.psi_train)
-    np.testing.assert_allclose(memberships.sum(-1), 1)
+    assert_allclose(memberships.sum(-1), 1)
 
 
 def test_explained_share_is_that_of_scikit_learn() -> None:

@@ -31,6 +31,7 @@ from scipy.optimize import minimize
 from scipy.special import rel_entr
 from scipy.stats import entropy, norm
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import (
@@ -243,7 +244,7 @@ def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
     assert isinstance(ntf, FactoredNTF)
     phi = written_out(ntf)
     kernel = ntf.kernel(ntf).double()
-    torch.testing.assert_close(phi @ phi.mT, kernel, rtol=1e-5, atol=1e-6)
+    assert_close(phi @ phi.mT, kernel, rtol=1e-5, atol=1e-6)
 
     u, s, v = (factor[..., :10] for factor in svd(phi))
     psi = u * s
@@ -346,7 +347,7 @@ def test_the_example_comes_true() -> None:
     cosine = theta @ s / theta.norm()
     assert float(cosine) == pytest.approx(1, abs=1e-6)
     variant = orthogonal_update(means, theta)
-    torch.testing.assert_close(variant, spurious, atol=1e-6, rtol=0)
+    assert_close(variant, spurious, atol=1e-6, rtol=0)
     assert effect_of(23) == 0
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from kerhrm_paper.data.colored_mnist import (
@@ -113,12 +114,12 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
             empty = np.zeros(side**2)
             positive = digit[i] in (5, 6, 7, 8, 9)
             expected = np.concatenate([empty, image] if positive else [image, empty])
-            np.testing.assert_allclose(x[i], expected, rtol=1e-6)
+            assert_allclose(x[i], expected, rtol=1e-6)
             assert y[i] == (1 if positive else -1)
         _, opposite = color(
             np.random.default_rng(0), images, digit, 0.0, noisy(1.0, side=side)
         )
-        np.testing.assert_array_equal(opposite, -y)
+        assert_array_equal(opposite, -y)
 
 
 def test_pooled_images_are_the_means_of_four_pixels() -> None:
@@ -130,11 +131,12 @@ def test_pooled_images_are_the_means_of_four_pixels() -> None:
             [image[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].mean() for j in range(14)]
             for i in range(14)
         ]
-        np.testing.assert_allclose(pooled * 255, means, rtol=1e-5)
+        assert_allclose(pooled * 255, means, rtol=1e-5)
 
 
 def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
-    n, digit = 4000, np.random.default_rng(1).integers(0, 10, 4000)
+    n = 4000
+    digit = np.random.default_rng(1).integers(0, 10, 4000)
     images = np.ones((n, 28, 28), np.uint8)
     for how, e in (("clean", 0.1), ("noisy", 0.1)):
         options = noisy(0.2, colour_of=how)
@@ -152,7 +154,7 @@ def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
         ]
         for how in ("clean", "noisy")
     ]
-    np.testing.assert_array_equal(*labels)
+    assert_array_equal(*labels)
 
 
 @pytest.mark.parametrize("side", [14, 28])
@@ -160,7 +162,7 @@ def test_the_colour_is_the_channel_of_the_image(side: int) -> None:
     data = made([3, 7], **SMALL, side=side)
     for split in (data.train, data.validation, data.test):
         assert colour(split.x).shape == split.y.shape
-        np.testing.assert_array_equal(colour(split.x), decode(split, side)[2])
+        assert_array_equal(colour(split.x), decode(split, side)[2])
         assert set(np.unique(colour(split.x))) == {0, 1}
 
 

@@ -13,7 +13,8 @@ from kerhrm_paper.data.checks import check_generated
 from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.runs.arrays import load_arrays
 
-SEEDS, D = (102, 7, 100), 4
+SEEDS = (102, 7, 100)
+D = 4
 FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
 SIZES = {"train": 6, "validation": 5, "test": 3}
 

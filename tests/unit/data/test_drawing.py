@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from scipy import stats
 
 from kerhrm.errors import KerhrmError
@@ -26,7 +27,8 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
     )
     assert parts.keys() == SIZES.keys()
     for part, sizes in SIZES.items():
-        split, n = parts[part], sum(sizes)
+        split = parts[part]
+        n = sum(sizes)
         assert (split.x.shape, split.y.shape, split.environment.shape) == (
             (2, n, 2),
             *[(2, n)] * 2,
@@ -35,30 +37,30 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
         assert split.environment.dtype == np.int8
         for b, seed in enumerate(SEEDS):
             own = np.repeat(range(len(sizes)), sizes)
-            np.testing.assert_array_equal(split.environment[b], own)
-            np.testing.assert_array_equal(split.y[b], 10 * seed + own)
+            assert_array_equal(split.environment[b], own)
+            assert_array_equal(split.y[b], 10 * seed + own)
             streams = [stream(seed, "data", part, str(e)) for e in range(len(sizes))]
             drawn = [
                 r.standard_normal((k, 2)) for r, k in zip(streams, sizes, strict=True)
             ]
-            np.testing.assert_array_equal(split.x[b], np.float32(np.concatenate(drawn)))
+            assert_array_equal(split.x[b], np.float32(np.concatenate(drawn)))
 
 
 def test_which_matrix_mixes() -> None:
     released = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
     for seed in (0, 123):
-        np.testing.assert_array_equal(mixing_matrix("fixed", 10, seed), released.T)
-        np.testing.assert_array_equal(mixing_matrix("identity", 10, seed), np.eye(10))
+        assert_array_equal(mixing_matrix("fixed", 10, seed), released.T)
+        assert_array_equal(mixing_matrix("identity", 10, seed), np.eye(10))
     own = [mixing_matrix("per_seed", 10, seed) for seed in (0, 1, 1)]
     assert np.abs(own[0] - own[1]).max() > 0.1
-    np.testing.assert_array_equal(own[1], own[2])
+    assert_array_equal(own[1], own[2])
 
 
 @given(st.integers(2, 16), st.integers(0, 2**31))
 def test_seeds_draw_as_scipy_draws(d: int, seed: int) -> None:
     """Uniformly: it is SciPy's own matrix of the same stream."""
     uniform = stats.ortho_group.rvs(d, random_state=stream(seed, "data", "scramble"))
-    np.testing.assert_array_equal(mixing_matrix("per_seed", d, seed), uniform)
+    assert_array_equal(mixing_matrix("per_seed", d, seed), uniform)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as npst
+from numpy.testing import assert_array_equal
 
 from kerhrm_paper.data.colored_mnist import Digits, read_idx
 from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
@@ -62,7 +63,7 @@ def test_the_four_files_become_digits(
         tiny.values(),
         strict=True,
     ):
-        np.testing.assert_array_equal(got, expected)
+        assert_array_equal(got, expected)
         assert got.dtype == np.uint8
 
 
@@ -82,7 +83,7 @@ def test_idx_is_read_back(
 ) -> None:
     path = tmp_path_factory.mktemp("idx") / "file.gz"
     path.write_bytes(idx(array))
-    np.testing.assert_array_equal(read_idx(path), array)
+    assert_array_equal(read_idx(path), array)
 
 
 @pytest.mark.skipif(REAL_FILES is None, reason="KERHRM_RAW_DIR is not set")

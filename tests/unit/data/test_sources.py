@@ -83,9 +83,8 @@ class TestFolders:
     def test_argument_before_environment_before_cache(
         self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        argument, environment = (
-            fill(tmp_path / n, {}) for n in ("argument", "environment")
-        )
+        argument = fill(tmp_path / "argument", {})
+        environment = fill(tmp_path / "environment", {})
         fill(cache / "pair")
         monkeypatch.setenv("KERHRM_RAW_DIR", str(environment))
         assert locate(FILES, argument)[0] == cache / "pair" / "a.bin"
@@ -132,10 +131,8 @@ class TestMirrors:
     def test_the_next_mirror_is_tried(
         self, cache: Path, serve: Callable, mirrors: Callable, behaviour: str
     ) -> None:
-        bad, full = (
-            serve({"a.bin": A} if behaviour == "cut" else {}, behaviour),
-            serve(CONTENT),
-        )
+        bad = serve({"a.bin": A} if behaviour == "cut" else {}, behaviour)
+        full = serve(CONTENT)
         mirrors(closed_port(), bad.url, full.url)
         assert contents(locate()) == CONTENT
         assert bad.asked == full.asked == ["/a.bin", "/b.txt"]

@@ -31,7 +31,8 @@ def flipped_slopes(n: int, seed: int, share: float = 0.2) -> Table:
     """The slope of the second feature is 1, and -1 in a share of the rows; none is null
     data."""
     random = np.random.default_rng(seed)
-    x, hidden = random.normal(size=(n, 3)), random.random(n) < share
+    x = random.normal(size=(n, 3))
+    hidden = random.random(n) < share
     y = (
         3 * x[:, 0]
         + np.where(hidden, -4.0, 4.0) * x[:, 1]

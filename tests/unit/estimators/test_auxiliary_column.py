@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor, TangentRidge
@@ -22,7 +23,8 @@ def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, 
     """A spurious column agrees with the label in 99 % of the early rows, in 75 % of the
     late."""
     random = np.random.default_rng(seed)
-    time, y = random.random(n), random.choice([-1.0, 1.0], n)
+    time = random.random(n)
+    y = random.choice([-1.0, 1.0], n)
     agrees = random.random(n) < (
         np.where(time < 0.5, 0.99, 0.75) if share is None else share
     )
@@ -48,7 +50,7 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
     assert model.score(reverse, labels) > 0.75 > 0.6 > erm.score(reverse, labels)
     assert adjusted_rand_score(model.environments_, time < 0.5) > 0.9
     proba = model.predict_environment_proba(x, auxiliary=columns)
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+    assert_array_equal(proba, model.environment_proba_)
     with pytest.raises(KerhrmError, match="give auxiliary"):
         model.predict_environment_proba(x)
 
@@ -146,17 +148,17 @@ def trained(column: Any) -> tuple[KerHRMClassifier, np.ndarray]:
 def test_the_type_of_a_column_does_not_matter(name: str) -> None:
     expected, x = trained(ORDER)
     model, _ = trained(SAME[name])
-    np.testing.assert_array_equal(model.environment_proba_, expected.environment_proba_)
+    assert_array_equal(model.environment_proba_, expected.environment_proba_)
     rows = SAME[name][:5]
     proba = model.predict_environment_proba(x[:5], auxiliary=rows)
-    np.testing.assert_array_equal(proba, expected.environment_proba_[:5])
+    assert_array_equal(proba, expected.environment_proba_[:5])
 
 
 def test_a_date_is_a_date_in_any_unit_and_text_is_none() -> None:
     model, x = trained(DAYS.astype("datetime64[s]"))
     for days in (DAYS.astype("datetime64[ns]"), DAYS.dt.tz_localize("UTC")):
         proba = model.predict_environment_proba(x, auxiliary=days)
-        np.testing.assert_array_equal(proba, model.environment_proba_)
+        assert_array_equal(proba, model.environment_proba_)
     for days, words in (
         (DAYS.astype(str), "held dates in the fit; got categories"),
         (ORDER, "held dates in the fit; got numbers"),
@@ -168,7 +170,7 @@ def test_a_date_is_a_date_in_any_unit_and_text_is_none() -> None:
 def test_periods_are_the_times_at_which_they_start() -> None:
     model, x = trained(DAYS.dt.to_period("D"))
     proba = model.predict_environment_proba(x, auxiliary=DAYS)
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+    assert_array_equal(proba, model.environment_proba_)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_categories_are_told_apart_by_type() -> None:
         model, x = trained(pd.Series(column, dtype=object))
         assert model.environment_proba_.shape == (300, 2)
         proba = model.predict_environment_proba(x, auxiliary=column)
-        np.testing.assert_array_equal(proba, model.environment_proba_)
+        assert_array_equal(proba, model.environment_proba_)
 
 
 PAIR = pd.DataFrame({"time": ORDER, "place": np.where(ORDER % 2, "a", "b")})
@@ -223,10 +225,10 @@ def test_columns_are_those_of_the_fit_by_name(change: Any, words: str) -> None:
     with pytest.raises(KerhrmError, match=words):
         model.predict_environment_proba(table, auxiliary=change(PAIR))
     proba = model.predict_environment_proba(table, auxiliary=PAIR[["time", "place"]])
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+    assert_array_equal(proba, model.environment_proba_)
     with pytest.warns(DataWarning, match="have no names, here or in the fit"):
         proba = model.predict_environment_proba(table, auxiliary=PAIR.to_numpy())
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+    assert_array_equal(proba, model.environment_proba_)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
@@ -236,7 +238,7 @@ def test_after_erm_new_rows_need_no_target() -> None:
     assert model.predictor_ == "erm"
     for given in ({"auxiliary": time[:3]}, {"y": y[:3]}, {}):
         proba = model.predict_environment_proba(x[:3], **given)
-        np.testing.assert_array_equal(proba, np.ones((3, 1)))
+        assert_array_equal(proba, np.ones((3, 1)))
     with pytest.raises(KerhrmError, match="300 rows for 3 of X"):
         model.predict_environment_proba(x[:3], auxiliary=time)
     errors = model.report(x, y, auxiliary=time).errors

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
@@ -83,17 +84,15 @@ def test_they_are_the_registry_s_methods(
         outputs = trained(units.inputs(table.x)).double().numpy()
     if task == "regression":
         expected = outputs * units.y_scale + units.y_mean
-        np.testing.assert_allclose(
-            model.predict(table.x), expected, rtol=1e-4, atol=1e-4
-        )
+        assert_allclose(model.predict(table.x), expected, rtol=1e-4, atol=1e-4)
         return
-    np.testing.assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
+    assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
     second = model.predict_proba(table.x)[:, 1]
     logistic = name in (*LABELLED, *CLASSIFIERS)
     expected = (
         1 / (1 + np.exp(-outputs)) if logistic else ((1 + outputs) / 2).clip(0, 1)
     )
-    np.testing.assert_allclose(second, expected, atol=1e-5)
+    assert_allclose(second, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", LABELLED)
@@ -106,12 +105,10 @@ def test_it_sees_the_environments_it_is_given(name: str, labels: Any) -> None:
         alone = model.fit(labels.x, labels.y).score(flipped, labels.y)
     model.fit(labels.x, labels.y, environments=labels.hidden)
     assert model.score(flipped, labels.y) > alone + 0.1
-    outputs, order = (
-        model.decision_function(flipped),
-        np.random.default_rng(1).permutation(400),
-    )
+    outputs = model.decision_function(flipped)
+    order = np.random.default_rng(1).permutation(400)
     model.fit(labels.x[order], labels.y[order], environments=labels.hidden[order])
-    np.testing.assert_array_equal(model.decision_function(flipped), outputs)
+    assert_array_equal(model.decision_function(flipped), outputs)
 
 
 @pytest.mark.parametrize("name", ["EIIL", "HRM", *CLASSIFIERS])
@@ -123,7 +120,7 @@ def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> Non
     assert adjusted_rand_score(labels.hidden, found) > 0.6
     order = np.random.default_rng(1).permutation(400)
     again = model.fit(labels.x[order], labels.y[order]).environments_
-    np.testing.assert_array_equal(again, found[order])
+    assert_array_equal(again, found[order])
     apart = model.fit(
         labels.x[100:], labels.y[100:], validation=(labels.x[:100], labels.y[:100])
     )

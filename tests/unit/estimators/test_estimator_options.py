@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -66,7 +67,8 @@ def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
 
 
 def test_parameters_and_options_are_the_library_s_with_its_defaults() -> None:
-    fields, library = EstimatorOptions.model_fields, KerHRMOptions.model_fields
+    fields = EstimatorOptions.model_fields
+    library = KerHRMOptions.model_fields
     assert fields.keys() - library.keys() == {"margin", "max_exact", "n_landmarks"}
     assert library.keys() - fields.keys() <= DIRECT
     assert fit_options(KerHRMRegressor()) == FitOptions()
@@ -113,7 +115,7 @@ def test_options_are_given_by_name_or_as_an_object(labels: Any) -> None:
     ]
     thetas = [model.fit(labels.x, labels.y).theta_ for model in models]
     for theta in thetas[1:]:
-        np.testing.assert_array_equal(theta, thetas[0])
+        assert_array_equal(theta, thetas[0])
     plain = KerHRMClassifier(**QUICK).fit(labels.x, labels.y)
     assert (plain.theta_ != thetas[0]).any()
     assert plain.options is None
@@ -217,7 +219,7 @@ def test_a_read_only_mapping_is_copied_and_saved(labels: Any) -> None:
     assert clone(model).options == given
     loaded = pickle.loads(pickle.dumps(model.fit(labels.x, labels.y)))
     assert loaded.options == given
-    np.testing.assert_array_equal(loaded.predict(labels.x), model.predict(labels.x))
+    assert_array_equal(loaded.predict(labels.x), model.predict(labels.x))
     with config_context(enable_metadata_routing=True):
         model.set_fit_request(sample_weight=True)
         requests = clone(model).get_metadata_routing()
@@ -301,7 +303,8 @@ def test_the_hint_for_little_memory_helps(
         raise MemoryError
 
     model = KerHRMClassifier(**QUICK)
-    x, y = np.tile(labels.x, (4, 1)), np.tile(labels.y, 4)
+    x = np.tile(labels.x, (4, 1))
+    y = np.tile(labels.y, 4)
     x = x + np.arange(len(x))[:, None] * 1e-6  # rows that differ
     monkeypatch.setattr(NTFMap, "fit", fails)
     words = "fewer rows, or a smaller network or n_init, or options="

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor, Problem, TangentRidge
 from kerhrm.algorithm.options import HeterogeneityOptions
@@ -28,12 +29,12 @@ def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
     erm = TangentRidge(task="regression", network=(64,), random_state=3).fit(
         null.x, null.y
     )
-    np.testing.assert_array_equal(model.predict(null.x), erm.predict(null.x))
+    assert_array_equal(model.predict(null.x), erm.predict(null.x))
     assert (model.predictor_, model.heterogeneity_.detected) == ("erm", False)
     assert model.environment_proba_.shape == (300, 1)
     assert set(model.environments_) == {0}
     assert (model.selected_["iteration"], model.history_) == (0, [])
-    np.testing.assert_array_equal(model.predict_environment_proba(null.x, null.y), 1)
+    assert_array_equal(model.predict_environment_proba(null.x, null.y), 1)
 
 
 def test_a_fallback_repeats_no_warning(null: Any) -> None:
@@ -53,11 +54,13 @@ def test_a_fallback_repeats_no_warning(null: Any) -> None:
 def test_a_fallback_after_auxiliary_columns_is_erm_without_them(null: Any) -> None:
     """Rows that only these columns tell apart are equal for ERM."""
     rows = np.repeat(np.arange(150), 2)
-    x, y, z = null.x[rows], null.y[rows], np.arange(300) % 2
+    x = null.x[rows]
+    y = null.y[rows]
+    z = np.arange(300) % 2
     with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
         model = KerHRMRegressor(**SMALL).fit(x, y, auxiliary=z)
     erm = TangentRidge(task="regression", network=(64,), random_state=3).fit(x, y)
-    np.testing.assert_array_equal(model.predict(x), erm.predict(x))
+    assert_array_equal(model.predict(x), erm.predict(x))
 
 
 def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
@@ -76,15 +79,13 @@ def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
     with pytest.warns(HeterogeneityNotDetectedWarning, match="not better than ERM"):
         model.fit(slopes.x, slopes.y)
     assert model.predictor_ == "erm"
-    np.testing.assert_allclose(model.report_, report)
+    assert_allclose(model.report_, report)
     # what was found stays readable, and the report says why ERM predicts
     for name in ("environment_proba_", "environments_"):
-        np.testing.assert_array_equal(getattr(model, name), getattr(detected, name))
+        assert_array_equal(getattr(model, name), getattr(detected, name))
     new = flipped_slopes(50, 7)
     proba = model.predict_environment_proba(new.x, new.y)
-    np.testing.assert_array_equal(
-        proba, detected.predict_environment_proba(new.x, new.y)
-    )
+    assert_array_equal(proba, detected.predict_environment_proba(new.x, new.y))
     told = model.report(new.x, new.y)
     assert [*told.errors.index] == ["all rows", "environment 0", "environment 1"]
     assert told.facts["predicts by"].startswith("ERM: KerHRM is not better than ERM")
@@ -114,8 +115,10 @@ def test_copies_of_rows_are_tested_once(null: Any) -> None:
     few = HeterogeneityOptions(folds=2, n_init=1, em_max_iter=10, em_tol=1e-2)
 
     def tested(rows: np.ndarray) -> Any:
-        x, y = torch.from_numpy(null.x[rows]), torch.from_numpy(null.y[rows])
-        nothing, s = torch.zeros_like(y), torch.ones(3, dtype=torch.float64)
+        x = torch.from_numpy(null.x[rows])
+        y = torch.from_numpy(null.y[rows])
+        nothing = torch.zeros_like(y)
+        s = torch.ones(3, dtype=torch.float64)
         return test_problem(
             Problem(x, s, x, nothing, nothing, y, y, "regression", 3), x, few
         )
@@ -123,7 +126,7 @@ def test_copies_of_rows_are_tested_once(null: Any) -> None:
     once = tested(np.arange(100))
     again = tested(np.repeat(np.arange(100), np.arange(100) % 3 + 1))
     assert once.p_value == again.p_value
-    np.testing.assert_allclose([again.gain, *again.null], [once.gain, *once.null])
+    assert_allclose([again.gain, *again.null], [once.gain, *once.null])
     assert np.isnan(tested(np.repeat(range(70), 2)).p_value)
 
 
@@ -207,7 +210,8 @@ def test_the_standard_error_is_that_of_a_mean() -> None:
 
 
 def test_errors_are_means_over_memberships() -> None:
-    y, f = np.array([1.0, -1.0, 1.0]), np.array([0.5, 0.5, 2.0])
+    y = np.array([1.0, -1.0, 1.0])
+    f = np.array([0.5, 0.5, 2.0])
     groups = {"a": np.array([1.0, 0.5, 0.0]), "nobody": np.zeros(3)}
     table = compare({"f": f}, y, groups, "regression")
     assert table["f"].to_dict() == pytest.approx(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
@@ -51,19 +52,17 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
         outputs = result.final.predict(
             *features.transform(units.inputs(table.x))
         ).numpy()
-    np.testing.assert_array_equal(model.theta_, result.final.theta)
-    np.testing.assert_allclose(model.singular_values_, problem.s, rtol=1e-12)
+    assert_array_equal(model.theta_, result.final.theta)
+    assert_allclose(model.singular_values_, problem.s, rtol=1e-12)
     for name in ("k", "alpha", "iteration", "score"):
         assert model.selected_[name] == getattr(result.final, name)
     scores = [d.winner(1).score for d in result.directions]
     assert [row["score"] for row in model.history_] == scores
     if task == "classification":
-        np.testing.assert_allclose(model.decision_function(table.x), outputs, atol=1e-4)
+        assert_allclose(model.decision_function(table.x), outputs, atol=1e-4)
     else:
         expected = outputs * units.y_scale + units.y_mean
-        np.testing.assert_allclose(
-            model.predict(table.x), expected, rtol=1e-4, atol=1e-3
-        )
+        assert_allclose(model.predict(table.x), expected, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.filterwarnings(
@@ -118,10 +117,10 @@ def test_environments_are_those_of_the_fit(
     expected = torch.cat([one.train, one.validation])[:, one.occupied]
     expected /= expected.sum(1, keepdim=True)
     expected = expected[positions]
-    np.testing.assert_allclose(model.environment_proba_, expected, atol=1e-12)
-    np.testing.assert_array_equal(model.environments_, expected.argmax(1))
+    assert_allclose(model.environment_proba_, expected, atol=1e-12)
+    assert_array_equal(model.environments_, expected.argmax(1))
     proba = model.predict_environment_proba(slopes.x, slopes.y)
-    np.testing.assert_allclose(proba, model.environment_proba_, atol=1e-3)
+    assert_allclose(proba, model.environment_proba_, atol=1e-3)
 
 
 def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
@@ -139,7 +138,7 @@ def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
         features.network, *points, problem, result.final, result.environments, options
     )
     expected = trained.network(model._units.inputs(labels.x)).detach()
-    np.testing.assert_allclose(model.decision_function(labels.x), expected, atol=1e-4)
+    assert_allclose(model.decision_function(labels.x), expected, atol=1e-4)
     assert model.selected_["cosine_weight"] == trained.cosine_weight
 
 
@@ -149,7 +148,7 @@ def test_hidden_environments_of_labels_are_inferred(labels: Any) -> None:
     flipped = np.column_stack([labels.x[:, 0], -labels.y])
     erm = ERM(network=(64,), random_state=3).fit(labels.x, labels.y)
     assert model.score(flipped, labels.y) > erm.score(flipped, labels.y)
-    np.testing.assert_allclose(model.environment_proba_.sum(1), 1)
+    assert_allclose(model.environment_proba_.sum(1), 1)
     assert model.heterogeneity_ is None
 
 
@@ -166,19 +165,15 @@ def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
     model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
     order = np.random.default_rng(0).permutation(len(labels.y))
     again = clone(model).fit(labels.x[order], labels.y[order])
-    np.testing.assert_array_equal(
-        again.predict_proba(labels.x), model.predict_proba(labels.x)
-    )
-    np.testing.assert_allclose(
-        again.environment_proba_, model.environment_proba_[order]
-    )
+    assert_array_equal(again.predict_proba(labels.x), model.predict_proba(labels.x))
+    assert_allclose(again.environment_proba_, model.environment_proba_[order])
 
 
 def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
     exact = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
     landmarks = {"max_exact": 100, "n_landmarks": 150}
     near = KerHRMClassifier(**SMALL, options=landmarks).fit(labels.x, labels.y)
-    np.testing.assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
+    assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
     assert np.mean(near.predict(labels.x) == exact.predict(labels.x)) > 0.97
     assert adjusted_rand_score(near.environments_, exact.environments_) > 0.95
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -36,11 +37,11 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     # in another process, as scikit-learn's n_jobs does it, and from a file
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         elsewhere = pool.submit(pipeline.predict_proba, frame).result()
-    np.testing.assert_array_equal(elsewhere, pipeline.predict_proba(frame))
+    assert_array_equal(elsewhere, pipeline.predict_proba(frame))
     file = io.BytesIO()
     joblib.dump(pipeline, file)
     file.seek(0)
-    np.testing.assert_array_equal(joblib.load(file).predict_proba(frame), elsewhere)
+    assert_array_equal(joblib.load(file).predict_proba(frame), elsewhere)
     with pytest.raises(NotFittedError):
         clone(pipeline[-1]).predict(frame)
 
@@ -67,7 +68,8 @@ def test_a_fit_passes_through_few_files(
     case: str, predictor: str, request: pytest.FixtureRequest
 ) -> None:
     """At most 41 files, those of the functions that run."""
-    table, root = request.getfixturevalue(case), str(Path(kerhrm.__file__).parent)
+    table = request.getfixturevalue(case)
+    root = str(Path(kerhrm.__file__).parent)
     kind = KerHRMClassifier if case == "labels" else KerHRMRegressor
     model = kind(**SMALL, predictor=predictor, options={"steps": 30})
     if predictor == "network":

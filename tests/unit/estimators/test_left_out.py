@@ -20,7 +20,8 @@ SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,)}
 def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
     """Labels that no feature tells, and two environments drawn at random."""
     random = np.random.default_rng(seed)
-    u, f0 = random.normal(size=(n, k)), 0.1 * random.normal(size=n)
+    u = random.normal(size=(n, k))
+    f0 = 0.1 * random.normal(size=n)
     y = random.choice([-1.0, 1.0], n)
     weights = random.uniform(0.5, 2, n) if weighted else None
     first = random.uniform(size=n)
@@ -28,7 +29,9 @@ def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
     if weights is not None:
         members *= weights[:, None]
     s = np.linspace(2, 1, k)
-    psi, f, labels = (torch.from_numpy(array) for array in (u * s, f0, y))
+    psi = torch.from_numpy(u * s)
+    f = torch.from_numpy(f0)
+    labels = torch.from_numpy(y)
     problem = Problem(
         u=torch.from_numpy(u),
         s=torch.from_numpy(s),
@@ -59,18 +62,22 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
     problem, one = problem_of(43, 3, 0, weighted=weighted)
     options = KerHRMOptions(k=[3], alpha=[alpha], ridge=RIDGE)
     found = left_out(problem, one, final_of(problem, one, options), options).numpy()
-    psi, r = problem.psi_train.numpy(), one.train.numpy()
+    psi = problem.psi_train.numpy()
+    r = one.train.numpy()
     target = (problem.y - problem.f0_train).numpy()
     for fold in range(FOLDS):
         rest = np.arange(43) % FOLDS != fold
-        p, t = psi[rest], target[rest]
+        p = psi[rest]
+        t = target[rest]
         shares = r[rest] / r[rest].sum(0)
         second = [(p * share[:, None]).T @ p for share in shares.T]
         cross = [(p * share[:, None]).T @ t for share in shares.T]
         unit = (p**2).mean()
-        a, b = sum(second) / 2, sum(cross) / 2
+        a = sum(second) / 2
+        b = sum(cross) / 2
         # two environments: the variance of gradients is |difference|^2 of them
-        d, e = second[0] - second[1], cross[0] - cross[1]
+        d = second[0] - second[1]
+        e = cross[0] - cross[1]
         a = a + RIDGE * unit * np.eye(3) + alpha / unit * d.T @ d
         theta = np.linalg.solve(a, b + alpha / unit * d.T @ e)
         expected = problem.f0_train.numpy() + psi @ theta
@@ -129,7 +136,8 @@ def test_the_verdict_does_not_depend_on_an_order(wrong: float) -> None:
     y = np.where(random.random(200) < wrong, -y, y)
     model = KerHRMClassifier(**SMALL, random_state=0).fit(x, y)
     for _ in range(2):
-        rows, columns = random.permutation(200), random.permutation(2)
+        rows = random.permutation(200)
+        columns = random.permutation(2)
         other = KerHRMClassifier(**SMALL, random_state=0).fit(
             x[rows][:, columns], y[rows]
         )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from kerhrm import (
@@ -27,7 +28,8 @@ RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(N, 3)), columns=["age", "height", "city"])
 LABELS = np.where(X["age"] + RANDOM.normal(size=N) > 0, "yes", "no")
 NUMBERS = X["age"].to_numpy() + RANDOM.normal(size=N)
-CLASSIFIER, REGRESSOR = KerHRMClassifier(**SMALL), KerHRMRegressor(**SMALL)
+CLASSIFIER = KerHRMClassifier(**SMALL)
+REGRESSOR = KerHRMRegressor(**SMALL)
 
 
 def with_value(value: Any, column: str = "height") -> pd.DataFrame:
@@ -149,16 +151,13 @@ def test_a_diverged_training_is_warned_of(model: Any) -> None:
 def test_units_do_not_matter(scale: float) -> None:
     model = ERM(task="regression", network=(8,), steps=20, random_state=0)
     expected = model.fit(X, NUMBERS).predict(X)
-    np.testing.assert_allclose(
-        model.fit(X, NUMBERS * scale).predict(X) / scale, expected, 1e-4
-    )
-    np.testing.assert_allclose(
-        model.fit(X * scale, NUMBERS).predict(X * scale), expected, 1e-4
-    )
+    assert_allclose(model.fit(X, NUMBERS * scale).predict(X) / scale, expected, 1e-4)
+    assert_allclose(model.fit(X * scale, NUMBERS).predict(X * scale), expected, 1e-4)
 
 
 def test_tensors_with_gradients_are_tables() -> None:
-    x, y = (torch.tensor(a, requires_grad=True) for a in (X.to_numpy(), NUMBERS))
+    x = torch.tensor(X.to_numpy(), requires_grad=True)
+    y = torch.tensor(NUMBERS, requires_grad=True)
     model = ERM(task="regression", network=(8,), steps=20, random_state=0).fit(x, y)
     assert model.predict(x).shape == (N,)
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -30,7 +32,8 @@ SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 
 
 def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     model = KerHRMRegressor(**SMALL).fit(slopes.x[:400], slopes.y[:400])
-    x, y = slopes.x[400:], slopes.y[400:]
+    x = slopes.x[400:]
+    y = slopes.y[400:]
     groups = pd.Series(
         np.where(slopes.hidden[400:], "<b>turned", "plain"), name="slope"
     )
@@ -67,9 +70,9 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     assert report.facts["assumed"]
     assert "<b>" not in report.to_html()
     assert "slope <b>turned" in str(report)
-    pd.testing.assert_frame_equal(report.to_frame(), report.errors)
+    assert_frame_equal(report.to_frame(), report.errors)
     again = copy.deepcopy(model).report(x, y, groups)
-    pd.testing.assert_frame_equal(again.errors, report.errors)
+    assert_frame_equal(again.errors, report.errors)
 
 
 def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
@@ -177,7 +180,8 @@ def test_columns_as_they_come(slopes: Any) -> None:
 )
 def test_a_refit_that_fails_leaves_the_old_fit(model: Any, labels: Any) -> None:
     model = clone(model).fit(labels.x, labels.y)
-    expected, names = model.predict(labels.x), sorted(vars(model))
+    expected = model.predict(labels.x)
+    names = sorted(vars(model))
     for x, y in (
         (labels.x[:, :1], labels.y**2),
         (labels.x * np.nan, labels.y),
@@ -186,11 +190,11 @@ def test_a_refit_that_fails_leaves_the_old_fit(model: Any, labels: Any) -> None:
         with pytest.raises(KerhrmError):
             model.fit(x, y)
         assert sorted(vars(model)) == names
-        np.testing.assert_array_equal(model.predict(labels.x), expected)
+        assert_array_equal(model.predict(labels.x), expected)
     model.set_params(network=(8, 0))
     with pytest.raises(KerhrmError):
         model.fit(labels.x[:, :1], labels.y)
-    np.testing.assert_array_equal(model.predict(labels.x), expected)
+    assert_array_equal(model.predict(labels.x), expected)
 
 
 def test_without_a_test_the_report_says_why() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from kerhrm import (
@@ -29,7 +30,8 @@ N = 100
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(N, 2)), columns=["a", "b"])
 Z = pd.DataFrame({"time": RANDOM.random(N), "place": ["x", "y"] * (N // 2)})
-Y, LABELS = X["a"], pd.Series(np.where(X["a"] > 0, "high", "low"))
+Y = X["a"]
+LABELS = pd.Series(np.where(X["a"] > 0, "high", "low"))
 KERHRM: dict[str, Any] = {
     "k": 2,
     "n_init": 1,
@@ -118,9 +120,9 @@ def test_it_comes_back_with_the_same_bits(name: str, way: str, fits: Any) -> Non
     for found, expected in zip(
         outputs(model, name), outputs(fits[name], name), strict=True
     ):
-        np.testing.assert_array_equal(found, expected)
+        assert_array_equal(found, expected)
     again = clone(model).fit(X, target(model), **FITS[name][1])
-    np.testing.assert_array_equal(again.predict(X), fits[name].predict(X))
+    assert_array_equal(again.predict(X), fits[name].predict(X))
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -139,4 +141,4 @@ def test_parameters_come_back_before_a_fit(way: str) -> None:
 def test_a_file_that_is_mapped_to_memory(fits: Any, tmp_path: Path) -> None:
     joblib.dump(fits["numbers"], tmp_path / "model")
     model = joblib.load(tmp_path / "model", mmap_mode="r")
-    np.testing.assert_array_equal(model.predict(X), fits["numbers"].predict(X))
+    assert_array_equal(model.predict(X), fits["numbers"].predict(X))

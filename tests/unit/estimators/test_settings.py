@@ -10,6 +10,7 @@ import pytest
 import sklearn
 import torch
 from joblib import cpu_count
+from numpy.testing import assert_array_equal
 
 from kerhrm import (
     AFR,
@@ -35,8 +36,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning
 
 N = 100
 RANDOM = np.random.default_rng(0)
-X, TIME = RANDOM.normal(size=(N, 2)), RANDOM.random(N)
-Y, CLASS = X[:, 0] + 0.1 * RANDOM.normal(size=N), (X[:, 0] > 0).astype(int)
+X = RANDOM.normal(size=(N, 2))
+TIME = RANDOM.random(N)
+Y = X[:, 0] + 0.1 * RANDOM.normal(size=N)
+CLASS = (X[:, 0] > 0).astype(int)
 FAST: dict[str, Any] = {"network": (4,), "steps": 3, "random_state": 0}
 KERHRM: dict[str, Any] = {
     "k": 2,
@@ -156,7 +159,7 @@ def test_a_setting_of_the_caller_changes_nothing(setting: str, expected: Any) ->
             before = state()
             found = outputs(name)
             assert state() == before, name
-        np.testing.assert_array_equal(found, expected[name], err_msg=name)
+        assert_array_equal(found, expected[name], err_msg=name)
 
 
 @pytest.mark.parametrize("n_jobs", [1, -1, 100_000, 10**30, -(10**30), np.int64(1)])
@@ -176,13 +179,14 @@ def test_a_number_of_cores_that_is_none_is_refused(n_jobs: Any) -> None:
 
 @pytest.mark.parametrize("name", ["KerHRM", "ridge", "ERM"])
 def test_a_seed_that_was_drawn_is_the_seed(name: str) -> None:
-    model, y = FITS[name][0], CLASS if name == "ERM" else Y
+    model = FITS[name][0]
+    y = CLASS if name == "ERM" else Y
     state = np.random.RandomState(3)
     drawn = sklearn.base.clone(model).set_params(random_state=state).fit(X, y)
     again = sklearn.base.clone(model).set_params(random_state=drawn.seed_).fit(X, y)
-    np.testing.assert_array_equal(drawn.predict(X), again.predict(X))
+    assert_array_equal(drawn.predict(X), again.predict(X))
     numpys = sklearn.base.clone(model).set_params(random_state=np.int64(drawn.seed_))
-    np.testing.assert_array_equal(numpys.fit(X, y).predict(X), again.predict(X))
+    assert_array_equal(numpys.fit(X, y).predict(X), again.predict(X))
     assert type(numpys.seed_) is int
 
 
@@ -191,10 +195,12 @@ def test_erm_has_the_seed_of_the_fit() -> None:
     model = KerHRMRegressor(k=2, n_init=1, network=(4,))
     drawn = model.set_params(random_state=np.random.RandomState(3)).fit(X, Y)
     assert drawn.predictor_ == "erm"
-    outputs, theta, seed = drawn.predict(X), drawn.theta_, drawn.seed_
+    outputs = drawn.predict(X)
+    theta = drawn.theta_
+    seed = drawn.seed_
     again = model.set_params(random_state=seed).fit(X, Y)
-    np.testing.assert_array_equal(again.predict(X), outputs)
-    np.testing.assert_array_equal(again.theta_, theta)
+    assert_array_equal(again.predict(X), outputs)
+    assert_array_equal(again.theta_, theta)
 
 
 @pytest.mark.parametrize(
@@ -213,4 +219,4 @@ def test_parameters_that_are_set_after_a_fit_change_no_environments() -> None:
     changed = {"clustering_target": "label", "first_kernel": "inputs"}
     model.set_params(options=changed, k=7)
     found = model.predict_environment_proba(X, CLASS)
-    np.testing.assert_array_equal(found, expected)
+    assert_array_equal(found, expected)

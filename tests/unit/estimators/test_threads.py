@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import kerhrm
@@ -129,9 +130,9 @@ def test_threads_get_the_bits_of_one_alone(name: str) -> None:
     model = fitted(ESTIMATORS[name])
     alone = outputs(model)
     for result in at_once(lambda: outputs(model), 3):
-        np.testing.assert_array_equal(result, alone)
+        assert_array_equal(result, alone)
     for result in at_once(lambda: outputs(fitted(ESTIMATORS[name])), 1):
-        np.testing.assert_array_equal(result, alone)
+        assert_array_equal(result, alone)
 
 
 def threads_of_blas() -> list[int]:
@@ -156,7 +157,7 @@ def test_a_table_that_blas_would_share_among_threads() -> None:
 
     alone = run()
     for result in at_once(run, 2):
-        np.testing.assert_array_equal(result, alone)
+        assert_array_equal(result, alone)
 
 
 def test_limits_end_with_their_last_user() -> None:

@@ -32,7 +32,8 @@ def told_of(words: str, call: Callable[[], Any]) -> None:
 
 
 def test_of_fit(null: Any) -> None:
-    x, y = np.repeat(null.x[:150], 2, axis=0), null.y
+    x = np.repeat(null.x[:150], 2, axis=0)
+    y = null.y
     model = KerHRMRegressor(**SMALL)
     told_of("predicting as ERM", lambda: model.fit(x, y))
     told_of("have the inputs of another", lambda: model.fit(x, y))
@@ -53,7 +54,8 @@ def test_of_a_price() -> None:
 @pytest.mark.parametrize("method", ["predict", "score", "report"])
 def test_of_a_fitted_model(method: str, slopes: Any) -> None:
     model = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)
-    call, given = getattr(model, method), (9 * slopes.x, slopes.y)
+    call = getattr(model, method)
+    given = (9 * slopes.x, slopes.y)
     rows = given[:1] if method == "predict" else given
     told_of("lie outside the rows of the fit", lambda: call(*rows))
 

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import adjusted_rand_score
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import (
     KerHRMClassifier,
@@ -58,7 +60,7 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, em=em)
     weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, em=em)
     for name in ("theta", "weights", "sigma", "objective"):
-        torch.testing.assert_close(getattr(weighted, name), getattr(many, name))
+        assert_close(getattr(weighted, name), getattr(many, name))
 
 
 def test_directions_of_weighted_points_are_those_of_repeated_points(
@@ -67,7 +69,8 @@ def test_directions_of_weighted_points_are_those_of_repeated_points(
     psi, y = data()
     rows = torch.from_numpy(np.repeat(np.arange(200), counts))
     share = torch.from_numpy(counts / counts.mean())
-    zero, one = torch.zeros_like(y), torch.ones(3, dtype=torch.float64)
+    zero = torch.zeros_like(y)
+    one = torch.ones(3, dtype=torch.float64)
     options = KerHRMOptions(k=[3], alpha=[0.0, 1.0], ridge=0.0)
 
     def problem(at: Any, *weights: Tensor) -> Problem:
@@ -85,8 +88,8 @@ def test_directions_of_weighted_points_are_those_of_repeated_points(
     alpha = float(unit(psi) / unit(psi[rows]))
     options = options.model_copy(update={"alpha": [0.0, alpha]})
     expected = learn_directions(problem(rows), [repeated], options)
-    torch.testing.assert_close(found.theta, expected.theta, rtol=1e-6, atol=1e-6)
-    torch.testing.assert_close(found.score, expected.score)
+    assert_close(found.theta, expected.theta, rtol=1e-6, atol=1e-6)
+    assert_close(found.score, expected.score)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
@@ -97,7 +100,7 @@ def test_the_weighted_ridge_is_scikit_learn_s(counts: np.ndarray, ridge: float) 
     beta, intercept = path.solve(y, ridge)
     penalty = ridge * path.values.sum() / 200
     model = (Ridge(penalty) if ridge else LinearRegression()).fit(psi, y, share)
-    np.testing.assert_allclose(beta, model.coef_)
+    assert_allclose(beta, model.coef_)
     assert intercept == pytest.approx(model.intercept_)
 
 
@@ -125,14 +128,15 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
     y = np.concatenate([slopes.y, 50 * noise.normal(size=200)])
     weights = np.repeat([1.0, 0.0], [500, 200])
     model = clone(model).fit(x, y, sample_weight=weights)
-    alone, spoiled = clone(model).fit(slopes.x, slopes.y), clone(model).fit(x, y)
+    alone = clone(model).fit(slopes.x, slopes.y)
+    spoiled = clone(model).fit(x, y)
     expected = alone.predict(slopes.x)
 
     def distance(other: Any) -> float:
         return float(np.mean((other.predict(slopes.x) - expected) ** 2))
 
     assert distance(model) < 0.1 * distance(spoiled)
-    np.testing.assert_allclose(
+    assert_allclose(
         clone(model).fit(x, y, sample_weight=1e6 * weights).predict(x),
         model.predict(x),
         1e-4,
@@ -166,12 +170,12 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
         model = fit(**small, if_not_detected=how, if_not_better=how)
     weighted = clone(model).fit(spoiled, y, sample_weight=np.where(far, 0.0, 1.0))
     alone = clone(model).fit(x[~far], y[~far], sample_weight=np.ones(sum(~far)))
-    np.testing.assert_array_equal(weighted._outputs(x), alone._outputs(x))
+    assert_array_equal(weighted._outputs(x), alone._outputs(x))
     if kind != "ridge":
         proba = weighted.environment_proba_
-        np.testing.assert_array_equal(proba[~far], alone.environment_proba_)
+        assert_array_equal(proba[~far], alone.environment_proba_)
         others = alone.predict_environment_proba(spoiled[far], y[far])
-        np.testing.assert_allclose(proba[far], others, atol=1e-12)
+        assert_allclose(proba[far], others, atol=1e-12)
 
 
 def test_weights_that_leave_one_class(labels: Any) -> None:

@@ -88,9 +88,8 @@ def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
     table = TABLES["choices_a"]
     for row in found[found["data"] == "a"].itertuples():
         own = table[(table["method"] == row.method) & table["learner"].isin(OWN)]
-        changed, base = (
-            own.loc[own["data"] == d, "value"].to_numpy() for d in ("a+x=1", "a")
-        )
+        changed = own.loc[own["data"] == "a+x=1", "value"].to_numpy()
+        base = own.loc[own["data"] == "a", "value"].to_numpy()
         expected = scipy.stats.ttest_rel(changed, base)
         assert (row.p, row.n_seeds) == (pytest.approx(expected.pvalue), 6)
         assert (row.base, row.changed) == pytest.approx((base.mean(), changed.mean()))

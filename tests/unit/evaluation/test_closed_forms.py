@@ -20,8 +20,10 @@ from kerhrm_paper.data.closed_forms import (
 from kerhrm_paper.data.regression import RegressionData, selection_probability
 from kerhrm_paper.evaluation.scores import closed_forms
 
-BAYES, CEILING = "ref: Bayes pooled", "ref: invariant ceiling"
-LEAST_SQUARES, STRUCTURAL = "ref: least squares on S", "ref: structural function"
+BAYES = "ref: Bayes pooled"
+CEILING = "ref: invariant ceiling"
+LEAST_SQUARES = "ref: least squares on S"
+STRUCTURAL = "ref: structural function"
 # as the appendix prints them
 PAPER = {
     "theta_s": [0.5, 1.0, 1.0],
@@ -122,7 +124,8 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     def log_odds(
         x: np.ndarray, sigma: float, share: float
     ) -> np.ndarray:  # of Y given one part
-        plus, minus = (-((x - a) ** 2).sum(-1) / (2 * sigma**2) for a in (1, -1))
+        plus = -((x - 1) ** 2).sum(-1) / (2 * sigma**2)
+        minus = -((x - -1) ** 2).sum(-1) / (2 * sigma**2)
         with np.errstate(divide="ignore"):
             agree, differ = np.log([share, 1 - share])
         both = np.logaddexp(agree + plus, differ + minus)
@@ -135,7 +138,8 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     ]
     for part, environment, key in cases:
         here = part.environment[0] == environment if key[0] else slice(None)
-        x, y = part.x[0].astype(float)[here], part.y[0][here]
+        x = part.x[0].astype(float)[here]
+        y = part.y[0][here]
         parts = np.split(x, 2, axis=1)
         odds = [log_odds(*one) for one in zip(parts, sigmas, shares, strict=True)]
         stable = parts[section.spurious == "S"].sum(-1)
@@ -156,9 +160,11 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     assert list(rows) == [LEAST_SQUARES, STRUCTURAL]
     data = regression.generate(section, [0])
     n_s = section.n_s
-    s, y = data.train.x[0, :, :n_s].astype(float), data.train.y[0].astype(float)
+    s = data.train.x[0, :, :n_s].astype(float)
+    y = data.train.y[0].astype(float)
     slope = np.linalg.lstsq(s, y, rcond=None)[0]
-    s, y = data.test.x[0, :, :n_s].astype(float), data.test.y[0].astype(float)
+    s = data.test.x[0, :, :n_s].astype(float)
+    y = data.test.y[0].astype(float)
     theta = np.resize(section.theta_s, n_s)
     f = (
         s @ (theta * (-1.0) ** np.arange(n_s))
@@ -198,7 +204,8 @@ def test_bayes_rule_without_and_with_full_correlation(
     assert bayes_pooled_accuracy(0.5, r, *size) == pytest.approx(
         invariant_ceiling(d, sigma_s), abs=1e-9
     )
-    precision_s, precision_v = d / sigma_s**2, d / sigma_v**2
+    precision_s = d / sigma_s**2
+    precision_v = d / sigma_v**2
     both = np.sqrt(precision_s + precision_v)
     right, wrong = stats.norm.cdf([both, (precision_s - precision_v) / both])
     assert bayes_pooled_accuracy(1, r, *size) == pytest.approx(

@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from pandas.testing import assert_frame_equal
 
 from kerhrm_paper.evaluation.comparisons import COLUMNS, PROPOSED, compare
 from kerhrm_paper.evaluation.statistics import holm
 
 NETWORK, LINEAR = PROPOSED
 AUTHORS = "KerHRM (authors' code)"
-OWN, POOLED = "worst inferred environment", "pooled validation"
+OWN = "worst inferred environment"
+POOLED = "pooled validation"
 RULES = {
     NETWORK: OWN,
     LINEAR: OWN,
@@ -82,10 +84,12 @@ def test_each_pair_is_the_paired_test() -> None:
     frame = scores()
     found = compare(frame)
     for one in found.to_dict("records"):
-        ours, theirs = (
-            (values(frame, "a", one[m]) + values(frame, "b", one[m])) / 2
-            for m in ("method", "baseline")
-        )
+        ours = (
+            values(frame, "a", one["method"]) + values(frame, "b", one["method"])
+        ) / 2
+        theirs = (
+            values(frame, "a", one["baseline"]) + values(frame, "b", one["baseline"])
+        ) / 2
         expected = scipy.stats.ttest_rel(ours, theirs)
         assert one["p"] == pytest.approx(expected.pvalue)
         interval = expected.confidence_interval()
@@ -101,7 +105,7 @@ def test_of_errors_the_lower_one_is_better() -> None:
     accuracy = compare(scores())
     error = compare(scores("mean_error"))
     same = ["difference", "ci_low", "ci_high", "p", "p_holm"]
-    pd.testing.assert_frame_equal(accuracy[same], error[same])
+    assert_frame_equal(accuracy[same], error[same])
     assert set(error.loc[accuracy["outcome"] == "better", "outcome"]) == {"worse"}
 
 
@@ -113,7 +117,7 @@ def test_each_metric_is_a_family_of_its_own() -> None:
     found = compare(pd.concat([first, second], ignore_index=True))
     for metric, alone in (("test_acc", first), ("worst_acc", second)):
         rows = found[found["metric"] == metric].reset_index(drop=True)
-        pd.testing.assert_frame_equal(rows, compare(alone))
+        assert_frame_equal(rows, compare(alone))
 
 
 def test_seeds_meet_their_own_number() -> None:
@@ -122,8 +126,9 @@ def test_seeds_meet_their_own_number() -> None:
         "setting", kind="stable"
     )
     keys = ["method", "baseline"]
-    first, second = (compare(f).set_index(keys).sort_index() for f in (frame, shuffled))
-    pd.testing.assert_frame_equal(first, second)
+    first = compare(frame).set_index(keys).sort_index()
+    second = compare(shuffled).set_index(keys).sort_index()
+    assert_frame_equal(first, second)
     # one that a method was not run with has no partner
     fewer = frame[(frame["method"] != "ERM") | (frame["seed"] > 1)]
     found = compare(fewer)
@@ -139,7 +144,7 @@ def test_other_rules_choices_do_not_count() -> None:
     frame = scores()
     other = frame[frame["method"] == LINEAR].assign(selection="oracle", value=0.99)
     found = compare(pd.concat([frame, other]))
-    pd.testing.assert_frame_equal(found, compare(frame))
+    assert_frame_equal(found, compare(frame))
 
 
 def test_a_failed_seed_fails_its_pairs_and_no_other() -> None:

@@ -74,7 +74,8 @@ def test_an_endpoint_is_a_t_test_of_the_seeds_means(
             loc=means.mean() - np.mean(PRINTED["KerHRM"]),
             scale=means.std() * np.sqrt(1 / n + 1 / runs),
         )
-        low, high = row[f"ci_low{end}"], row[f"ci_high{end}"]
+        low = row[f"ci_low{end}"]
+        high = row[f"ci_high{end}"]
         assert (low, high) == pytest.approx(t.interval(0.95))
         p = 2 * min(t.cdf(0), t.sf(0))
         assert row[f"p{end}"] == pytest.approx(p, abs=1e-12)
@@ -153,7 +154,8 @@ def test_other_sizes_or_data_have_no_outcome(mark: str, source: str) -> None:
 
 def test_equal_means_are_told_apart_once_in_twenty() -> None:
     """Ten seeds of ours and ten runs of the paper's, of the same distribution."""
-    rng, wrong = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    wrong = []
     for _ in range(300):
         frame = scores(0.0, 0.05, methods=("ERM",))
         own = frame["seed"].map(dict(enumerate(rng.normal(0, 0.05, 10))))

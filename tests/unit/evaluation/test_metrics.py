@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm_paper.evaluation.metrics import (
     Labels,
@@ -24,7 +25,9 @@ from kerhrm_paper.evaluation.metrics import (
 )
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
-S, C, N = 3, 4, 30
+S = 3
+C = 4
+N = 30
 ENVIRONMENT = np.array([0, 0, 1, 2, 1, 2, 2, 1, 1])  # of the test points
 NAMES = ["1916-1918", "1919-1920", "1921-1927"]
 N_HEADLINE = 2  # of them
@@ -81,7 +84,7 @@ def errors(outputs: np.ndarray, y: np.ndarray, unit: float) -> list[float]:
 def test_accuracy_is_the_share_of_right_signs() -> None:
     outputs = np.array([[0.1, -3.0, 2.0, 0.0], [-0.1, -3.0, -2.0, 0.0]])
     y = np.array([[1.0, -1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
-    np.testing.assert_array_equal(accuracy(outputs, y), [0.75, 0.0])
+    assert_array_equal(accuracy(outputs, y), [0.75, 0.0])
     of_candidates = accuracy(np.ones((S, C, 5)), np.ones((S, 1, 5)))
     assert of_candidates.shape == (S, C)
 
@@ -92,7 +95,7 @@ def test_errors_are_those_of_double_precision() -> None:
     y = np.zeros((1, 4), np.float32)
     environment = np.array([0, 0, 1, 1])
     squared_errors = environment_errors(outputs, y, environment)
-    np.testing.assert_allclose(squared_errors, [[1e50, 1e50]], rtol=1e-6)
+    assert_allclose(squared_errors, [[1e50, 1e50]], rtol=1e-6)
 
 
 def test_kinds_of_scores_by_loops() -> None:
@@ -135,18 +138,20 @@ def test_kinds_of_scores_by_loops() -> None:
 def test_the_order_of_the_test_rows_does_not_matter(
     order: list[int], kind: str
 ) -> None:
-    y, outputs = labels(), draw(0)
+    y = labels()
+    outputs = draw(0)
     moved = replace(
         y, test=y.test[:, order], test_environment=y.test_environment[order]
     )
     of_moved = metrics(outputs | {"test": outputs["test"][:, order]}, moved, kind)
     for key, values in metrics(outputs, y, kind).items():
-        np.testing.assert_allclose(of_moved[key], values)
+        assert_allclose(of_moved[key], values)
 
 
 def test_further_environments_change_the_worst_alone() -> None:
     """All but the first one, of which the headline is."""
-    y, outputs = replace(labels(), n_headline=1), draw(0)
+    y = replace(labels(), n_headline=1)
+    outputs = draw(0)
     alone = replace(
         y,
         test=y.test[:, ENVIRONMENT == 0],
@@ -158,7 +163,7 @@ def test_further_environments_change_the_worst_alone() -> None:
     after = metrics(outputs, y, "accuracy")
     assert set(after) - set(before) == {("", "worst_acc")}
     for key, values in before.items():
-        np.testing.assert_array_equal(after[key], values)
+        assert_array_equal(after[key], values)
     assert (after["", "worst_acc"] <= after["", "test_acc"]).all()
 
 
@@ -193,7 +198,7 @@ def test_constants() -> None:
         here = y.test_environment == number
         mean = y.test[:, here].mean(1, keepdims=True)
         expected = np.repeat(mean, here.sum(), axis=1)
-        np.testing.assert_allclose(period_means[:, here], expected)
+        assert_allclose(period_means[:, here], expected)
     training_means = constant_outputs(y, None)
     for b in range(S):
         assert set(training_means["test"][b]) == {y.train[b].mean()}
@@ -236,7 +241,7 @@ def by_loop(r: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
 def test_divergence_by_a_loop(k: int) -> None:
     r, y, c = memberships(k)
     expected = [by_loop(r[b], y[b], c[b]) for b in range(S)]
-    np.testing.assert_allclose(divergence(r, y, c), expected)
+    assert_allclose(divergence(r, y, c), expected)
 
 
 def test_an_environment_without_points_does_not_count() -> None:

@@ -18,9 +18,11 @@ from kerhrm_paper.evaluation.tables import load_paper_values, make_table
 from kerhrm_paper.runs.arrays import save_arrays, save_stacked
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
-SEEDS, SIDE = ["4", "0", "9"], 2
+SEEDS = ["4", "0", "9"]
+SIDE = 2
 S = len(SEEDS)
-INFERRED, POOLED = "worst inferred environment", "pooled validation"
+INFERRED = "worst inferred environment"
+POOLED = "pooled validation"
 TASKS = {
     "accuracy": "classification",
     "iterations": "classification",
@@ -40,15 +42,13 @@ def channels() -> np.ndarray:
 
 
 def write_data(folder: Path, task: str) -> None:
-    y, facts = (
-        labels(task),
-        {
-            "source": "synthetic",
-            "task": task,
-            "test_environments": ["a", "b"],
-            "n_headline": 2,
-        },
-    )
+    y = labels(task)
+    facts = {
+        "source": "synthetic",
+        "task": task,
+        "test_environments": ["a", "b"],
+        "n_headline": 2,
+    }
     images = (
         0.8 * (channels()[..., None, None] == np.arange(2)[:, None]) * np.ones(SIDE**2)
     )
@@ -126,7 +126,8 @@ def write(run: Path, task: str) -> Path:
     folder = run / DATA
     write_data(folder, task)
     save_predictions(folder / "erm/predictions.npz", outputs(0, "model"))
-    own, other = (outputs(seed, "network", "linear") for seed in (1, 2))
+    own = outputs(1, "network", "linear")
+    other = outputs(2, "network", "linear")
     save_predictions(folder / "kerhrm/predictions.npz", own)
     save_predictions(folder / "kerhrm+k=5/predictions.npz", other)
     return run
@@ -154,7 +155,8 @@ def test_every_output_under_every_criterion(run: Path) -> None:
     assert len(cells) == 9 * 4 * S
     assert not cells.index.has_duplicates
     y = labels("classification")["test"]
-    own, other = (outputs(seed, "network", "linear") for seed in (1, 2))
+    own = outputs(1, "network", "linear")
+    other = outputs(2, "network", "linear")
     for b, seed in enumerate(SEEDS):
         expected = accuracy(own["network"]["test"][b], y[b])
         assert cells["kerhrm", "KerHRM", INFERRED, "test_acc", seed] == expected
@@ -215,7 +217,8 @@ def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
 
 
 def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
-    path, made = run / DATA / "erm/predictions.npz", outputs(0, "model")
+    path = run / DATA / "erm/predictions.npz"
+    made = outputs(0, "model")
     few = {"model": {part: array[:2] for part, array in made["model"].items()}}
     for broken in ({"other": made["model"]}, few):
         save_predictions(path, broken)
@@ -245,7 +248,8 @@ def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
 
 @pytest.mark.parametrize("generator", ["colored_mnist", "classification"])
 def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> None:
-    rng, n = np.random.default_rng(3), 3
+    rng = np.random.default_rng(3)
+    n = 3
     members = rng.dirichlet(np.ones(2), (S, n, SIZES["train"]))
     after = {p: rng.standard_normal((S, n, SIZES[p])) for p in ("train", "test")}
     save_predictions(

@@ -14,7 +14,9 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.evaluation.selection import CRITERIA, Candidates, best, search
 from kerhrm_paper.runs.arrays import load_arrays, save_arrays, save_stacked
 
-S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
+S = 3
+C = 4
+SIZES = {"train": 13, "validation": 11, "test": 9}
 N_ENVIRONMENTS = 3
 POOLED, TRUE, INFERRED, ORACLE = CRITERIA
 OPENED = {
@@ -83,7 +85,8 @@ def write(folder: Path, task: str, names: set[str]) -> Path:
 
 
 def expected(name: str, task: str, b: int, c: int, output: str) -> float:
-    drawn, y = draw_candidates(output), draw_labels(task)
+    drawn = draw_candidates(output)
+    y = draw_labels(task)
     parts = ["test"] if name == ORACLE else ["validation"]
     if name == INFERRED and output == "linear":
         parts = ["train", "validation"]
@@ -152,7 +155,8 @@ def test_a_criterion_needs_the_files_that_it_names(tmp_path: Path, name: str) ->
 def test_a_diverged_candidate_comes_last(
     tmp_path: Path, name: str, task: str, bad: float
 ) -> None:
-    criterion, folder = CRITERIA[name], write(tmp_path, task, OPENED[name])
+    criterion = CRITERIA[name]
+    folder = write(tmp_path, task, OPENED[name])
     drawn = draw_candidates()
     outputs = drawn.outputs["model", criterion.parts[-1]]
     sound = criterion.score(drawn, "model", folder)
@@ -162,14 +166,15 @@ def test_a_diverged_candidate_comes_last(
     spoilt = np.zeros((S, C), dtype=bool)
     spoilt[0, 1] = True
     spoilt[2] = True
-    assert bool((score[spoilt] == -np.inf).all())
+    assert (score[spoilt] == -np.inf).all()
     assert np.array_equal(score[~spoilt], sound[~spoilt])
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_all_candidates_are_measured_alike(tmp_path: Path, task: str) -> None:
     """It does not matter which of them has inferred an environment."""
-    folder, drawn = write(tmp_path, task, {"validation"}), draw_candidates()
+    folder = write(tmp_path, task, {"validation"})
+    drawn = draw_candidates()
     assert drawn.memberships is not None
     before = CRITERIA[INFERRED].score(drawn, "model", folder)
     reverse = replace(drawn, memberships=drawn.memberships[:, ::-1])
@@ -201,7 +206,8 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     }
 
 
-M, DATA = 8, ("d+r2=0.7", "d+r2=0.75")
+M = 8
+DATA = ("d+r2=0.7", "d+r2=0.75")
 CANDIDATES: dict[str, list[dict[str, Any]]] = {
     "dro": [{"rho": 0.1}, {"rho": 0.5}, {"rho": 1.0}],
     "irm": [{"penalty_weight": 1e3}, {"penalty_weight": 1e4}],
@@ -259,10 +265,8 @@ def save_test_labels(folder: Path, label: float) -> None:
 def run(tmp_path: Path) -> Path:
     """A run of the preset tuning on two data."""
     for data in DATA:
-        folder, environment = (
-            tmp_path / data,
-            np.stack([np.arange(M) // (M // 2)] * 2),
-        )
+        folder = tmp_path / data
+        environment = np.stack([np.arange(M) // (M // 2)] * 2)
         save_arrays(
             folder / "data/validation.npz",
             {"y": np.ones((2, M))},
@@ -348,10 +352,8 @@ def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(
 def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
     """Its score is the mean of both; training points count for the linear one alone."""
     # right of M, by output and candidate
-    both, held_out = (
-        [[8, 0], [0, 8]],
-        [[4, 6], [2, 8]],
-    )
+    both = [[8, 0], [0, 8]]
+    held_out = [[4, 6], [2, 8]]
     params = {}
     for c, k in enumerate((10, 20)):
         outputs = {}

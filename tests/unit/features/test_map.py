@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -11,7 +12,9 @@ from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 
-N, D, K = 25, 5, 4
+N = 25
+D = 5
+K = 4
 NETWORKS = {
     "mlp": NetworkOptions(widths=[6, 4]),
     "module": NetworkOptions(module="factories:mlp"),
@@ -47,8 +50,6 @@ def test_it_is_the_truncated_svd_of_the_explicit_matrix(
     assert_close(f0, network(new))
     u, s, vt = np.linalg.svd(gradients(network, x), full_matrices=False)
     signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
-    np.testing.assert_allclose(fitted.s, s[:K], rtol=1e-9)
-    np.testing.assert_allclose(fitted.psi, u[:, :K] * s[:K] * signs, atol=1e-7)
-    np.testing.assert_allclose(
-        psi, gradients(network, new) @ vt[:K].T * signs, atol=1e-7
-    )
+    assert_allclose(fitted.s, s[:K], rtol=1e-9)
+    assert_allclose(fitted.psi, u[:, :K] * s[:K] * signs, atol=1e-7)
+    assert_allclose(psi, gradients(network, new) @ vt[:K].T * signs, atol=1e-7)

@@ -55,13 +55,13 @@ def as_module(network: Network, entry: str) -> nn.Module:
 def test_factors_give_the_kernel_and_outputs_of_autograd(
     sizes: tuple[int, ...], autograd_rows: Rows
 ) -> None:
-    mlp, x = (
-        init_mlp(0, sizes).to(torch.float64),
-        torch.randn(N, 3, dtype=torch.float64),
-    )
-    written, other = WrittenOut(mlp), x[:4] - 1
+    mlp = init_mlp(0, sizes).to(torch.float64)
+    x = torch.randn(N, 3, dtype=torch.float64)
+    written = WrittenOut(mlp)
+    other = x[:4] - 1
     (left, f0), (right, _) = extract(mlp, x), extract(mlp, other)
-    phi, phi_other = autograd_rows(written, x), autograd_rows(written, other)
+    phi = autograd_rows(written, x)
+    phi_other = autograd_rows(written, other)
     assert phi.shape == (N, mlp.n_parameters)
     assert_close(left.kernel(left), phi @ phi.mT, **CLOSE)
     assert_close(left.kernel(right), phi @ phi_other.mT, **CLOSE)
@@ -74,7 +74,8 @@ def test_kernel_with_itself_by_blocks(
 ) -> None:
     """Symmetric bit for bit, and single precision errs by rounding alone."""
     monkeypatch.setattr(ntf_module, "ROWS", 16)
-    mlp, x = init_mlp(0, (3, 200, 1)).to(dtype), torch.randn(50, 3, dtype=dtype)
+    mlp = init_mlp(0, (3, 200, 1)).to(dtype)
+    x = torch.randn(50, 3, dtype=dtype)
     (ntf, _), (twin, _) = extract(mlp, x), extract(mlp, x)
     exact, _ = extract(mlp.to(torch.float64), x.double())
     kappa = ntf.kernel(ntf)
@@ -84,7 +85,7 @@ def test_kernel_with_itself_by_blocks(
     scale = expected.diagonal().sqrt()
     bound = 20 * torch.finfo(dtype).eps * torch.outer(scale, scale)
     for found in (kappa, ntf.kernel(twin)):
-        assert bool(((found - expected).abs() <= bound).all())
+        assert ((found - expected).abs() <= bound).all()
 
 
 @pytest.fixture(params=ENTRIES)
@@ -145,7 +146,8 @@ def test_it_works_where_gradients_are_switched_off(network: Network, x: Tensor) 
 
 
 def test_single_precision_is_summed_in_double(autograd_rows: Rows) -> None:
-    network, x = build(NetworkOptions(module="factories:mlp"), 0, 5), torch.randn(N, 5)
+    network = build(NetworkOptions(module="factories:mlp"), 0, 5)
+    x = torch.randn(N, 5)
     ntf, f0 = extract(network, x)
     kernel = ntf.kernel(ntf)
     assert (kernel.dtype, f0.dtype) == (torch.float64, torch.float32)
@@ -174,9 +176,11 @@ def test_no_tensor_outgrows_a_block() -> None:
 def test_differences_of_accumulating_gradients_differ_by_rounding_alone() -> None:
     """As the authors' scripts take them, in float32: gradients are never set to 0."""
     generator = torch.Generator().manual_seed(0)
-    network, x = init_mlp(0, (10, 1024, 1)), torch.randn(300, 10, generator=generator)
+    network = init_mlp(0, (10, 1024, 1))
+    x = torch.randn(300, 10, generator=generator)
     written = WrittenOut(network)
-    rows, before = [], torch.zeros(())
+    rows = []
+    before = torch.zeros(())
     for point in x:
         written(point[None]).sum().backward()
         after = torch.cat([w.grad.flatten() for w in written.parameters()])

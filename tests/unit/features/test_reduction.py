@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
@@ -16,10 +17,8 @@ K = 5
 def features(n: int, p: int = 40, seed: int = 0, decay: float = 0.8) -> np.ndarray:
     """A matrix Phi (n, p) of full column rank with decaying singular values."""
     rng = np.random.default_rng(seed)
-    left, right = (
-        np.linalg.qr(rng.standard_normal((n, p)))[0],
-        rng.standard_normal((p, p)),
-    )
+    left = np.linalg.qr(rng.standard_normal((n, p)))[0]
+    right = rng.standard_normal((p, p))
     return (
         left
         * (10 * decay ** np.arange(left.shape[1]))
@@ -41,8 +40,8 @@ def test_reduction_is_the_truncated_svd(
     got_u, got_s = reduce(gram(phi), K)
     u, s, _ = np.linalg.svd(phi, full_matrices=False)
     signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
-    np.testing.assert_allclose(got_s, s[:K], rtol=1e-9)
-    np.testing.assert_allclose(got_u, u[:, :K] * signs, atol=1e-7)
+    assert_allclose(got_s, s[:K], rtol=1e-9)
+    assert_allclose(got_u, u[:, :K] * signs, atol=1e-7)
 
 
 def test_signs_depend_on_the_subspace_alone() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
@@ -44,22 +45,21 @@ def test_tangent_features_span_those_of_the_landmarks(
     )
     design = centre @ columns.whole.u * np.sqrt(columns.whole.values)
     fitted = design @ (columns.whole.v.T @ beta)
-    np.testing.assert_allclose(
-        fitted, expected.predict(centre @ kernel @ centre), atol=1e-3
-    )
+    assert_allclose(fitted, expected.predict(centre @ kernel @ centre), atol=1e-3)
     assert np.isfinite(intercept)
 
 
 def test_a_model_predicts_what_it_has_fitted(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:
-    x, y = torch.from_numpy(points[0].astype(np.float32)), points[1]
+    x = torch.from_numpy(points[0].astype(np.float32))
+    y = points[1]
     columns = Columns.extract(network, x)
     model = columns.fit(y)
     assert model.tangents is not None  # the product of two inputs is not linear
     beta, intercept = columns.whole.solve(y, model.ridge)
     inside = columns.whole.u * np.sqrt(columns.whole.values) @ columns.whole.v.T
-    np.testing.assert_allclose(
+    assert_allclose(
         model(x).numpy(),
         (inside + columns.whole.mean) @ beta + intercept,
         rtol=1e-3,
@@ -70,7 +70,7 @@ def test_a_model_predicts_what_it_has_fitted(
 def test_a_line_is_fitted_by_the_inputs_alone(network: Network) -> None:
     x = torch.randn(60, 5, generator=torch.Generator().manual_seed(0))
     model = fit_ridge(network, x, 2 * x[:, 0] - x[:, 3] + 1)
-    np.testing.assert_allclose(model.slopes, [2, 0, 0, -1, 0], atol=1e-3)
+    assert_allclose(model.slopes, [2, 0, 0, -1, 0], atol=1e-3)
     assert model.intercept == pytest.approx(1, abs=1e-3)
 
 
@@ -87,14 +87,16 @@ def test_without_information_the_mean_predicts(
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_columns_of_few_points(weighted: bool) -> None:
     """Decomposed by the points, where one by the columns would take minutes."""
-    random, n = np.random.default_rng(0), 30
-    x, y = random.normal(size=(n, MANY_COLUMNS + 1)), random.normal(size=n)
+    random = np.random.default_rng(0)
+    n = 30
+    x = random.normal(size=(n, MANY_COLUMNS + 1))
+    y = random.normal(size=n)
     weights = random.random(n) if weighted else np.ones(n)
     weights /= weights.mean()
     path = RidgePath.decompose(x, weights)
     assert path.v.shape == (MANY_COLUMNS + 1, n - 1)
-    np.testing.assert_allclose(path.v.T @ path.v, np.eye(n - 1), atol=1e-9)
+    assert_allclose(path.v.T @ path.v, np.eye(n - 1), atol=1e-9)
     beta, intercept = path.solve(y, 0.1)
     oracle = Ridge(alpha=0.1 * path.values.sum() / n).fit(x, y, weights)
-    np.testing.assert_allclose(beta, oracle.coef_, atol=1e-9)
+    assert_allclose(beta, oracle.coef_, atol=1e-9)
     assert intercept == pytest.approx(oracle.intercept_)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from scipy import stats
 
 from kerhrm.algorithm.options import (
@@ -51,7 +52,7 @@ def test_the_p_value_is_uniform_where_residuals_are_exchangeable() -> None:
     # the second larger permutation of 39 comes as the l-th: P(p <= 2 / l) = 2 / l
     possible = np.array([0, 1 / 40, *(2 / np.arange(40, 1, -1))])
     cells = np.searchsorted(possible, np.array(p_values) - 1e-9)
-    np.testing.assert_allclose(possible[cells], p_values)
+    assert_allclose(possible[cells], p_values)
     width = possible[cells] - possible[cells - 1]
     spread = p_values - width * np.random.default_rng(0).random(20)
     assert stats.kstest(spread, "uniform").pvalue > 0.01
@@ -112,7 +113,7 @@ def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
     test = test_heterogeneity(features, y, options=FEW)
     moved = test_heterogeneity(features, 4 * y - 3, options=FEW)
     assert moved.gain == pytest.approx(test.gain)
-    np.testing.assert_allclose(moved.null, test.null, rtol=1e-6, atol=1e-9)
+    assert_allclose(moved.null, test.null, rtol=1e-6, atol=1e-9)
     mixed = features @ np.random.default_rng(1).standard_normal((4, 4))
     mapped = test_heterogeneity(mixed, y, x=features, options=FEW)
     assert mapped.gain == pytest.approx(test.gain)
@@ -153,7 +154,8 @@ def test_zeros_among_amounts_and_ties_of_counts_are_no_environments() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
     features, labels = flipped(200, share)
-    x, y = torch.from_numpy(features), torch.from_numpy(labels)
+    x = torch.from_numpy(features)
+    y = torch.from_numpy(labels)
     u, s, _ = torch.linalg.svd(x, full_matrices=False)
     nothing = torch.zeros_like(y)
     problem = Problem(u, s, x[:5], nothing, nothing[:5], y, y[:5], "regression", 4)

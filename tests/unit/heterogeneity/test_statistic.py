@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy import stats
 
 from kerhrm.algorithm.labels import label_bins, label_information
@@ -28,7 +29,7 @@ FEW = HeterogeneityOptions(n_init=2)
 def test_normal_scores_know_only_the_order(values: list[int]) -> None:
     scores = normal_scores(np.array(values, dtype=float))
     assert np.array_equal(np.argsort(scores), np.argsort(values))
-    np.testing.assert_allclose(scores, normal_scores(np.exp(np.array(values) / 1000)))
+    assert_allclose(scores, normal_scores(np.exp(np.array(values) / 1000)))
     assert abs(scores.sum()) < 1e-9
 
 
@@ -63,7 +64,8 @@ def test_a_rank_regression_is_better_than_least_squares_where_noise_has_an_edge(
     y = x[:, 0] + random.pareto(1.5, 500)
     points = torch.from_numpy(x.astype(np.float32))
     columns = Columns.extract(build(NetworkOptions(), 0, 3), points)
-    ranks, squares = rank_regression(columns, y), columns.leave_one_out(y)[0]
+    ranks = rank_regression(columns, y)
+    squares = columns.leave_one_out(y)[0]
     spread = [float(np.std(mean - x[:, 0])) for mean in (ranks, squares)]
     assert spread[0] < spread[1] / 3
 
@@ -90,12 +92,11 @@ def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
 
 def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
     random = np.random.default_rng(0)
-    psi, y = random.standard_normal((50, 2)), random.standard_normal(50)
-    theta, weights, sigma = (
-        np.array([[1.0, 2.0], [-1.0, 0.5]]),
-        np.array([0.3, 0.7]),
-        0.8,
-    )
+    psi = random.standard_normal((50, 2))
+    y = random.standard_normal(50)
+    theta = np.array([[1.0, 2.0], [-1.0, 0.5]])
+    weights = np.array([0.3, 0.7])
+    sigma = 0.8
     centres = psi @ theta.T
     mean = centres @ weights
     variance = centres**2 @ weights - mean**2 + sigma**2
@@ -105,7 +106,7 @@ def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
     found = matched_likelihood(
         Mixture(*tensors), torch.from_numpy(psi), torch.from_numpy(y)
     )
-    np.testing.assert_allclose(float(found), expected)
+    assert_allclose(float(found), expected)
 
 
 def test_a_cone_is_no_environment_and_two_lines_are() -> None:
@@ -124,7 +125,8 @@ def test_a_cone_is_no_environment_and_two_lines_are() -> None:
 
 def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
     random = np.random.default_rng(0)
-    x, flipped = random.standard_normal(800), random.random(800) < 0.2
+    x = random.standard_normal(800)
+    flipped = random.random(800) < 0.2
     residual = np.where(flipped, -1.6, 0.4) * np.sign(
         x
     ) + 0.05 * random.standard_normal(800)

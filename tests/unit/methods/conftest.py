@@ -72,10 +72,10 @@ def draw() -> Draw:
             problem = Problem.from_features(
                 features, x_validation, y, y_validation, task, seed
             )
-        z, z_validation = (
-            (part + torch.from_numpy(rng.random(len(part))))[:, None]
-            for part in (train, validation)
-        )
+        z = (train + torch.from_numpy(rng.random(len(train))))[:, None]
+        z_validation = (validation + torch.from_numpy(rng.random(len(validation))))[
+            :, None
+        ]
         return Inputs(
             x,
             y,

@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError
 from kerhrm.methods.afr import (
@@ -45,10 +46,10 @@ def test_a_network_is_its_last_layer_of_its_features(draw: Draw) -> None:
         inputs = draw(n=40, widths=widths)
         last = LastLayer.of(inputs.network)
         outputs = last.features(inputs.x) @ last.coefficients
-        torch.testing.assert_close(outputs.float(), inputs.network(inputs.x))
+        assert_close(outputs.float(), inputs.network(inputs.x))
         other = torch.arange(len(last.coefficients)).double()
         outputs = last.features(inputs.x) @ other
-        torch.testing.assert_close(outputs.float(), last.replaced(other)(inputs.x))
+        assert_close(outputs.float(), last.replaced(other)(inputs.x))
 
 
 @pytest.mark.parametrize("gamma", [0.0, 6.0])
@@ -82,9 +83,7 @@ def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
     difference = (rows[1] - rows[0]).detach()
     # as the float32 weights of a network hold it
     expected = (LastLayer.of(last.network).features(inputs.x) @ difference).float()
-    torch.testing.assert_close(
-        retrained(inputs, options), expected, rtol=1e-4, atol=1e-4
-    )
+    assert_close(retrained(inputs, options), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 6.0])
@@ -101,9 +100,7 @@ def test_the_closed_form_is_a_ridge_of_the_residuals(draw: Draw, gamma: float) -
     ridge.fit(z.numpy(), (y - f).numpy(), sample_weight=weights / weights.sum())
     change = torch.from_numpy(ridge.coef_)
     expected = last.features(inputs.x) @ (last.coefficients + change)
-    torch.testing.assert_close(
-        retrained(inputs, options), expected.float(), rtol=1e-4, atol=1e-4
-    )
+    assert_close(retrained(inputs, options), expected.float(), rtol=1e-4, atol=1e-4)
 
 
 @each_loss
@@ -112,9 +109,7 @@ def test_a_strong_penalty_keeps_erm(draw: Draw, loss: PointLoss) -> None:
     options = AFROptions(penalty_weight=1e9, loss=loss, **QUICK)
     last, *_ = parts(inputs, options)
     expected = last.network(inputs.x)
-    torch.testing.assert_close(
-        retrained(inputs, options), expected, rtol=1e-4, atol=1e-4
-    )
+    assert_close(retrained(inputs, options), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_weak_penalty_forgets_erm(draw: Draw) -> None:
@@ -159,10 +154,11 @@ def test_points_have_no_order(loss: PointLoss) -> None:
     order = torch.from_numpy(rng.permutation(50))
     changes = []
     for points in (torch.arange(50), order):
-        part, labels = z[points], y[points]
+        part = z[points]
+        labels = y[points]
         weights = afr_weights(part @ start, labels, 3.0, loss)
         changes.append(solve(part, labels, weights, start, penalty=0.1, loss=loss))
-    torch.testing.assert_close(*changes)
+    assert_close(*changes)
 
 
 def test_separable_points_and_large_outputs_have_a_minimum() -> None:

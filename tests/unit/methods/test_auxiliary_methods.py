@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError, KerHRMOptions, NetworkOptions, NTFMap, Problem, build
 from kerhrm.heterogeneity.auxiliary import covariance_measure
@@ -31,9 +32,8 @@ def temporal(
     tensors = {
         name: [torch.from_numpy(a[0]) for a in (p.x, p.y)] for name, p in parts.items()
     }
-    z, z_validation = (
-        torch.from_numpy(p.auxiliary[0]) for p in (data.train, data.validation)
-    )
+    z = torch.from_numpy(data.train.auxiliary[0])
+    z_validation = torch.from_numpy(data.validation.auxiliary[0])
     network = build(NetworkOptions(widths=[]), seed, 10)
     (x, y), (x_validation, y_validation) = tensors["train"], tensors["validation"]
     features = NTFMap.fit(network, x, 11)
@@ -75,9 +75,8 @@ def test_a_network_is_trained_along_the_direction() -> None:
     fitted = train_auxiliary(inputs, OPTIONS.model_copy(update={"training": how}))
     x, _ = tensors["test"]
     outputs = fitted.predict(x, *features.transform(x))
-    network, linear = (
-        outputs[name].detach().double() for name in ("network", "linear")
-    )
+    network = outputs["network"].detach().double()
+    linear = outputs["linear"].detach().double()
     f0 = inputs.network(x).detach().double()
     assert float(torch.corrcoef(torch.stack([network - f0, linear - f0]))[0, 1]) > 0.99
     assert fitted.chosen["cosine_weight"] == 1e4
@@ -93,7 +92,7 @@ def test_without_change_it_is_erm() -> None:
     assert fit.environments_of(parts[1]).shape == (1000, 1)
     problem = inputs.require_problem()
     least_squares = torch.linalg.lstsq(problem.psi_train, problem.target).solution
-    torch.testing.assert_close(fit.direction.theta, least_squares, rtol=0, atol=1e-4)
+    assert_close(fit.direction.theta, least_squares, rtol=0, atol=1e-4)
 
 
 NOTHING_CHANGES: dict[str, Any] = {
@@ -109,7 +108,8 @@ NOTHING_CHANGES: dict[str, Any] = {
 def measured(kind: Any, seed: int, n: int = 200) -> HeterogeneityResult:
     """Five regions of Z move the first input."""
     random = np.random.default_rng(seed)
-    t, x = random.random(n), random.standard_normal((n, 3))
+    t = random.random(n)
+    x = random.standard_normal((n, 3))
     x[:, 0] += 3 * t
     y = kind(x, t, random.standard_normal(n))
     cells = torch.from_numpy((5 * t).astype(np.int64))
@@ -149,7 +149,8 @@ def test_a_change_of_the_constant_is_told_apart() -> None:
 
 def test_a_cell_of_one_row_hides_nothing() -> None:
     random = np.random.default_rng(0)
-    x, cells = random.standard_normal((170, 2)), random.integers(0, 3, 170)
+    x = random.standard_normal((170, 2))
+    cells = random.integers(0, 3, 170)
     y = x[:, 0] + np.where(cells == 0, -2, 2) * x[:, 1] + 0.5 * random.normal(size=170)
     cells[[5, 7]] = 3, 4
     parts = [torch.from_numpy(part) for part in (x, y, cells)]
@@ -160,7 +161,8 @@ def test_a_cell_of_one_row_hides_nothing() -> None:
 
 def test_a_weight_of_two_is_a_row_twice() -> None:
     random = np.random.default_rng(0)
-    x, t = random.standard_normal((300, 2)), random.random(300)
+    x = random.standard_normal((300, 2))
+    t = random.random(300)
     y = np.where(t > 0.5, -1.0, 1.0) * x[:, 1] + random.standard_normal(300)
     parts = [torch.from_numpy(part) for part in (x, y, (5 * t).astype(np.int64))]
     weights = torch.ones(300, dtype=torch.float64)
@@ -192,7 +194,7 @@ def test_zin_infers_the_largest_penalty(
     )
     fitted = train_zin(inputs, options)
     (means, continued), rho = given[0], fitted.environments[:400, 0]
-    torch.testing.assert_close(means.sum(-1), torch.ones(2))
+    assert_close(means.sum(-1), torch.ones(2))
 
     def penalty(rho: torch.Tensor) -> float:
         total = 0.0
@@ -222,7 +224,8 @@ def test_refused() -> None:
     for train, options in ((train_auxiliary, OPTIONS), (train_zin, ZINOptions())):
         with pytest.raises(KerhrmError, match="needs an auxiliary variable"):
             train(replace(inputs, auxiliary=None), options)
-    problem, z = inputs.require_problem(), inputs.auxiliary.numpy()
+    problem = inputs.require_problem()
+    z = inputs.auxiliary.numpy()
     with pytest.raises(KerhrmError, match="3 rows for 200 points"):
         fit_auxiliary(problem, inputs.x, z[:3], z, OPTIONS)
     held_out = inputs.auxiliary_validation.numpy()

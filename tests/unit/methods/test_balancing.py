@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.methods.balancing import (
     BalancingOptions,
@@ -64,7 +65,7 @@ def test_reweighted_groups_are_groups_repeated_to_one_size(
     options = BalancingOptions(loss=loss, weight_decay=0.0, **QUICK)
     outputs = train_balancing(inputs, options).predict(inputs.x)["model"]
     expected = erm(inputs, repeated, loss, 25)
-    torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("how", ["reweight", "subsample"])
@@ -79,7 +80,7 @@ def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> No
     )
     outputs = train_balancing(inputs, options).predict(inputs.x)["model"]
     expected = erm(inputs, torch.arange(2 * few), loss, 25)
-    torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
 @given(
@@ -97,7 +98,8 @@ def test_every_group_has_the_same_weight(groups: list[int], seed: int) -> None:
         for name in {*groups}:
             share = float(sample.weights[labels[sample.points] == name].sum())
             assert share == pytest.approx(1 / len(sizes))
-    first, again = (balance(labels, "subsample", seed).points for _ in range(2))
+    first = balance(labels, "subsample", seed).points
+    again = balance(labels, "subsample", seed).points
     assert torch.equal(first, again)
 
 
@@ -114,7 +116,8 @@ def test_subsamples_draw_every_point_of_a_group_alike() -> None:
 
 
 def test_what_makes_groups() -> None:
-    wrong, y = torch.tensor([0, 0, 1, 1]), torch.tensor([-1.0, 1.0, -1.0, 1.0])
+    wrong = torch.tensor([0, 0, 1, 1])
+    y = torch.tensor([-1.0, 1.0, -1.0, 1.0])
     both = groups_of(wrong, y, "environments_and_labels")
     assert len(both.unique()) == 4
     assert torch.equal(groups_of(wrong, y, "environments"), wrong)
@@ -126,11 +129,9 @@ def test_points_have_no_order(draw: Draw) -> None:
     order = torch.randperm(60, generator=torch.Generator().manual_seed(0))
     shuffled = replace(inputs, x=inputs.x[order], y=inputs.y[order])
     options = BalancingOptions(**QUICK)
-    first, second = (
-        train_balancing(part, options).predict(inputs.x)["model"]
-        for part in (inputs, shuffled)
-    )
-    torch.testing.assert_close(first, second, rtol=1e-3, atol=1e-3)
+    first = train_balancing(inputs, options).predict(inputs.x)["model"]
+    second = train_balancing(shuffled, options).predict(inputs.x)["model"]
+    assert_close(first, second, rtol=1e-3, atol=1e-3)
 
 
 def test_the_decay_is_a_part_of_the_objective(draw: Draw) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError, NTFMap
 from kerhrm.algorithm.options import KerHRMOptions
@@ -16,7 +17,8 @@ from kerhrm.methods.registry import METHODS
 from kerhrm.networks.training import train
 from kerhrm.options import Options, Task
 
-D, K = 4, 8
+D = 4
+K = 8
 #: few steps, and rates at which these learn something
 QUICK = {
     "steps": 40,
@@ -117,12 +119,14 @@ def test_outputs(case: Case, draw: Draw) -> None:
         for output in outputs.values():
             assert output.shape == (len(x),)
             assert not output.requires_grad
-            assert bool(output.isfinite().all())
-    outputs, x = predict(fitted, inputs, inputs.x), new_points()
-    several, few = predict(fitted, inputs, x), predict(fitted, inputs, x[3:8])
+            assert output.isfinite().all()
+    outputs = predict(fitted, inputs, inputs.x)
+    x = new_points()
+    several = predict(fitted, inputs, x)
+    few = predict(fitted, inputs, x[3:8])
     for name in outputs:
         assert float(torch.cosine_similarity(outputs[name], inputs.y, dim=-1)) > 0.4
-        torch.testing.assert_close(few[name], several[name][3:8], rtol=1e-5, atol=1e-6)
+        assert_close(few[name], several[name][3:8], rtol=1e-5, atol=1e-6)
     assert (fitted.environments is not None) == case.method.infers
     if fitted.environments is not None:
         assert len(fitted.environments) == len(inputs.x) + len(inputs.x_validation)
@@ -138,12 +142,14 @@ def test_outputs(case: Case, draw: Draw) -> None:
 @each_case
 def test_training_repeats_and_changes_nothing(case: Case, draw: Draw) -> None:
     """To the last bit, and by the inputs' own seed."""
-    inputs, x = case.inputs(draw), new_points()
+    inputs = case.inputs(draw)
+    x = new_points()
     tensors = [getattr(inputs, f.name) for f in fields(Inputs)]
     tensors = [t for t in tensors if isinstance(t, Tensor)] + [
         *inputs.network.weights.values()
     ]
-    before, options = [t.clone() for t in tensors], case.options.model_dump()
+    before = [t.clone() for t in tensors]
+    options = case.options.model_dump()
     first = predict(case.train(inputs), inputs, x)
     for t, old in zip(tensors, before, strict=True):
         assert torch.equal(t, old)
@@ -159,7 +165,8 @@ def test_training_repeats_and_changes_nothing(case: Case, draw: Draw) -> None:
 def test_environments_have_no_names(case: Case, draw: Draw) -> None:
     if not case.method.needs_environments:
         return
-    inputs, x = case.inputs(draw), new_points()
+    inputs = case.inputs(draw)
+    x = new_points()
     assert inputs.environments is not None
 
     def outputs(environments: Tensor) -> Tensor:
@@ -168,14 +175,15 @@ def test_environments_have_no_names(case: Case, draw: Draw) -> None:
 
     expected = outputs(inputs.environments)
     renamed = outputs(torch.tensor([2, 0, 1])[inputs.environments])
-    torch.testing.assert_close(renamed, expected, rtol=0, atol=1e-5)
+    assert_close(renamed, expected, rtol=0, atol=1e-5)
     # but which points are together matters
     assert float((outputs(inputs.environments.roll(1)) - expected).abs().max()) > 1e-2
 
 
 @each_method
 def test_missing_inputs_and_tasks_are_refused(method: Method, draw: Draw) -> None:
-    options, inputs = method.options(), draw()
+    options = method.options()
+    inputs = draw()
     if method.needs_features or method.needs_environments:
         with pytest.raises(KerhrmError, match="the method needs"):
             method.train(replace(inputs, environments=None, problem=None), options)
@@ -222,4 +230,4 @@ def test_without_its_penalty_a_method_is_erm(
         steps=25,
         learning_rate=1e-2,
     )
-    torch.testing.assert_close(outputs, erm(inputs.x), rtol=1e-2, atol=1e-3)
+    assert_close(outputs, erm(inputs.x), rtol=1e-2, atol=1e-3)

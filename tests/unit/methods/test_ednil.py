@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError
 from kerhrm.methods.ednil import (
@@ -50,7 +51,7 @@ def test_labels_that_environments_tell_by_the_divergence_of_torch(
         categories = torch.distributions.Categorical(probs=shares / shares.sum())
         uniform = torch.distributions.Categorical(probs=torch.full((2,), 0.5).double())
         divergences.append(torch.distributions.kl_divergence(categories, uniform))
-    torch.testing.assert_close(label_information(p, y), sum(divergences) / count)
+    assert_close(label_information(p, y), sum(divergences) / count)
 
 
 def test_environments_that_copy_the_label_have_all_of_its_information() -> None:
@@ -86,14 +87,14 @@ def test_environments_have_no_names(count: int, seed: int) -> None:
         lambda q: label_information(q, y),
         lambda q: loss_variance(q, losses),
     ):
-        torch.testing.assert_close(loss(p[:, order]), loss(p))
+        assert_close(loss(p[:, order]), loss(p))
 
 
 def test_environments_without_points_are_left_out() -> None:
     chosen = torch.tensor([[0.9, 0.0, 0.0], [0.7, 0.0, 0.0], [0.0, 0.0, 0.4]])
     weights, means = environment_weights(chosen)
-    torch.testing.assert_close(weights, torch.tensor([0.8, 0.4]) / 1.2)
-    torch.testing.assert_close(means, torch.tensor([[0.5, 0.5, 0], [0, 0, 1.0]]))
+    assert_close(weights, torch.tensor([0.8, 0.4]) / 1.2)
+    assert_close(means, torch.tensor([[0.5, 0.5, 0], [0, 0, 1.0]]))
 
 
 @pytest.mark.parametrize("penalty", [0.5, 50.0])
@@ -110,7 +111,8 @@ def test_the_rounds_by_modules_of_pytorch(draw: Draw, penalty: float) -> None:
         "weight_decay": 1e-2,
         "penalty_weight": penalty,
     }
-    x, y = inputs.x, (inputs.y > 0).float()
+    x = inputs.x
+    y = (inputs.y > 0).float()
 
     def module(weights: dict[str, Tensor]) -> nn.Sequential:
         shapes = [weights[f"weight_{i}"].shape for i in (0, 1)]
@@ -164,7 +166,7 @@ def test_the_rounds_by_modules_of_pytorch(draw: Draw, penalty: float) -> None:
             ((mean + decay) / largest).backward()
             of_learn.step()
     fitted = train_ednil(inputs, EDNILOptions(**options))
-    torch.testing.assert_close(
+    assert_close(
         fitted.predict(x)["model"], learn(x)[:, 0].detach(), rtol=1e-3, atol=1e-3
     )
     assert fitted.environments is not None
@@ -208,7 +210,8 @@ def test_the_best_look_of_the_last_round_is_kept(draw: Draw) -> None:
     inputs = draw(n=60, m=30, noise=1.5)
     quick: Any = {"n_environments": 2, "rounds": 1, "learning_rate": 3e-2}
     quick |= {"reference_steps": 20, "inference_steps": 20}
-    scores, fits = {}, {}
+    scores = {}
+    fits = {}
     for steps in (7, 14, 20):
         fits[steps] = train_ednil(inputs, EDNILOptions(steps=steps, **quick))
         environments = fits[steps].environments
@@ -222,7 +225,7 @@ def test_the_best_look_of_the_last_round_is_kept(draw: Draw) -> None:
     options = EDNILOptions(steps=20, evaluate_every=7, **quick)
     new = torch.randn(9, inputs.x.shape[1])
     outputs = train_ednil(inputs, options).predict(new)["model"]
-    torch.testing.assert_close(outputs, fits[best].predict(new)["model"])
+    assert_close(outputs, fits[best].predict(new)["model"])
 
 
 def test_networks_and_limits_that_do_not_fit_are_refused(draw: Draw) -> None:

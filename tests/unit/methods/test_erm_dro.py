@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import NetworkOptions, build
 from kerhrm.methods.dro import DROOptions, train_dro, worst_mean, worst_weights
@@ -37,7 +38,8 @@ def test_erm_has_the_weights_of_the_best_look(
     scores: dict[int, float] = {}
 
     def look(step: int, network: Network, loss: Tensor) -> None:
-        f, y = network(inputs.x_validation).detach(), inputs.y_validation
+        f = network(inputs.x_validation).detach()
+        y = inputs.y_validation
         score = (
             (f > 0) == (y > 0) if task == "classification" else -((f - y).double() ** 2)
         )
@@ -59,7 +61,7 @@ def test_erm_has_the_weights_of_the_best_look(
     best = max(looks, key=lambda step: scores[step])  # the first one among equals
     options = ERMOptions(steps=steps, learning_rate=0.03, evaluate_every=every)
     outputs = train_erm(inputs, options).predict(inputs.x)["model"]
-    torch.testing.assert_close(outputs, run(best)(inputs.x))
+    assert_close(outputs, run(best)(inputs.x))
 
 
 def draw_losses(seed: int, *shape: int) -> Tensor:
@@ -117,8 +119,9 @@ def test_weights_lie_in_the_ball_and_a_larger_one_is_worse(
     assert float(((N * p - 1) ** 2).mean() / 2) == pytest.approx(
         min(rho, vertex), rel=1e-4
     )
-    assert bool((p[losses.argsort()].diff() >= 0).all())
-    small, large = worst_mean(losses, rho), worst_mean(losses, factor * rho)
+    assert (p[losses.argsort()].diff() >= 0).all()
+    small = worst_mean(losses, rho)
+    large = worst_mean(losses, factor * rho)
     assert float(losses.mean()) - 1e-9 <= float(small) <= float(large) + 1e-9
     assert float(large) <= float(losses.max()) + 1e-9
 
@@ -141,14 +144,16 @@ def test_the_gradient_by_differences(rho: float) -> None:
 @pytest.mark.parametrize("value", [0.0, 1e-12, 3.0, 1e6])
 def test_equal_losses_weigh_equally(value: float) -> None:
     p = worst_weights(torch.full((N,), value), 0.5)
-    torch.testing.assert_close(p, torch.full((N,), 1 / N))
+    assert_close(p, torch.full((N,), 1 / N))
 
 
 def test_each_radius_does_best_by_its_own_measure() -> None:
     # few units and many points: nothing can be learned by heart
-    x, network = torch.randn(300, 1).abs(), build(NetworkOptions(widths=[4]), 0, 1)
+    x = torch.randn(300, 1).abs()
+    network = build(NetworkOptions(widths=[4]), 0, 1)
     y = x[:, 0] + x[:, 0] * torch.randn(300)
-    inputs, losses = Inputs(x, y, x, y, "regression", 0, network), []
+    inputs = Inputs(x, y, x, y, "regression", 0, network)
+    losses = []
     for radius in (0.01, 2.0):
         options = DROOptions(rho=radius, steps=200, learning_rate=2e-2)
         losses.append((train_dro(inputs, options).predict(x)["model"] - y) ** 2)

@@ -9,6 +9,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError
 from kerhrm.methods.afr import hold_out, train_erm_on
@@ -65,7 +66,7 @@ def test_no_coefficient_can_be_improved(n: int) -> None:
     zero = standard.detach() == 0
     assert 0 < int(zero.sum()) < 40
     assert float(slopes[zero].abs().max()) <= l1 + 1e-5
-    torch.testing.assert_close(
+    assert_close(
         slopes[~zero], -l1 * standard.detach()[~zero].sign(), rtol=0, atol=1e-5
     )
     assert float(of_level.abs()) < 1e-5
@@ -98,7 +99,8 @@ def test_the_worse_inferred_environment_chooses(draw: Draw) -> None:
     fitted = train_evals(inputs, options)
     held_out = hold_out(inputs, 0.5, "evals")
     base = train_erm_on(inputs, ~held_out, options, "logistic")
-    x, y = inputs.x_validation, inputs.y_validation
+    x = inputs.x_validation
+    y = inputs.y_validation
     environment = infer_environments(
         scale_gradient(base(x), y, "logistic"),
         inputs.seed,
@@ -121,9 +123,7 @@ def test_the_worse_inferred_environment_chooses(draw: Draw) -> None:
     only = EVaLSOptions(selected=chosen[0], l1=chosen[1], share=0.5, **QUICK)
     new = torch.randn(9, 4)
     expected = fitted.predict(new)["model"]
-    torch.testing.assert_close(
-        train_evals(inputs, only).predict(new)["model"], expected
-    )
+    assert_close(train_evals(inputs, only).predict(new)["model"], expected)
 
 
 def test_networks_and_shares_that_do_not_fit_are_refused_in_one_line(

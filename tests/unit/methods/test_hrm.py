@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 from torch import Tensor
 
@@ -28,7 +29,8 @@ from kerhrm.methods.hrm import (
 )
 from kerhrm.methods.inputs import Inputs
 
-N, D = 60, 4
+N = 60
+D = 4
 QUICK = {"cluster_steps": 60, "cluster_rounds": 3, "gate_steps": 80, "gate_rate": 1e-2}
 
 
@@ -46,10 +48,8 @@ def points(k: int = 3) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def test_adam_is_that_of_torch() -> None:
-    start, scale = (
-        np.random.default_rng(0).standard_normal((5, 3)),
-        np.logspace(-3, 2, 3),
-    )
+    start = np.random.default_rng(0).standard_normal((5, 3))
+    scale = np.logspace(-3, 2, 3)
     result = adam(
         start, lambda step, w: scale * w + 1.0 / step, steps=60, learning_rate=0.02
     )
@@ -58,7 +58,7 @@ def test_adam_is_that_of_torch() -> None:
     for step in range(1, 61):
         w.grad = torch.from_numpy(scale) * w.detach() + 1.0 / step
         optimiser.step()
-    np.testing.assert_allclose(result, w.detach(), rtol=1e-12, atol=1e-12)
+    assert_allclose(result, w.detach(), rtol=1e-12, atol=1e-12)
     single = adam(start.astype("f4"), lambda _, w: w, steps=3, learning_rate=0.1)
     assert single.dtype == np.float32
 
@@ -92,7 +92,7 @@ def test_gate_gradients_by_autograd(k: int, empty: bool, alpha: float) -> None:
     arrays = (t.detach().numpy() for t in (w, centre, noise))
     result = gate_gradients(*arrays, gradient_rows(x, y, labels), alpha)
     for a, b in zip(result, expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+        assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("goal", ["few", "all"])
@@ -102,9 +102,7 @@ def test_cost_gradient_by_autograd(goal: Any) -> None:
     opened = (0.5 * (1 + torch.erf(centre / 0.3 / 2**0.5))).sum()
     cost = opened if goal == "few" else (D - opened) ** 2
     (expected,) = torch.autograd.grad(cost, centre)
-    np.testing.assert_allclose(
-        cost_gradient(centre.detach().numpy(), options), expected
-    )
+    assert_allclose(cost_gradient(centre.detach().numpy(), options), expected)
 
 
 @given(centre=st.floats(-0.5, 0.8), sigma=st.floats(0.05, 1.0))
@@ -120,7 +118,8 @@ def test_gate_probability_by_monte_carlo(centre: float, sigma: float) -> None:
 @pytest.mark.parametrize("l1", [0.0, 0.5])
 def test_models_are_the_lasso_of_every_cluster(l1: float) -> None:
     x, y, labels = points()
-    moments, start = cluster_moments(x, y, labels, 3), np.zeros((3, D))
+    moments = cluster_moments(x, y, labels, 3)
+    start = np.zeros((3, D))
     models = fit_models(start, *moments, np.full(D, l1), 3000, 2e-3)
     for e in range(3):
         part = x[labels == e], y[labels == e]
@@ -128,13 +127,14 @@ def test_models_are_the_lasso_of_every_cluster(l1: float) -> None:
             expected = Lasso(alpha=l1 / 2, fit_intercept=False).fit(*part).coef_
         else:
             expected = torch.linalg.lstsq(*part).solution.numpy()
-        np.testing.assert_allclose(models[e], expected, atol=1e-2)
+        assert_allclose(models[e], expected, atol=1e-2)
 
 
 def two_slopes() -> tuple[Tensor, Tensor, np.ndarray]:
     """Points on two lines in the last feature, and which is whose."""
     rng = np.random.default_rng(0)
-    x, which = rng.standard_normal((400, D)), rng.random(400) < 0.4
+    x = rng.standard_normal((400, D))
+    which = rng.random(400) < 0.4
     y = np.where(which, 1.5, -1.5) * x[:, -1] + 0.1 * rng.standard_normal(400)
     return torch.from_numpy(x).float(), torch.from_numpy(y).float(), which
 
@@ -161,14 +161,13 @@ def test_gates_select_causes_and_drop_effects() -> None:
     """Two causes of y, and two effects that follow it by the
     environment's own factor."""
     rng = np.random.default_rng(0)
-    labels, s = rng.integers(2, size=500), rng.standard_normal((500, 2))
+    labels = rng.integers(2, size=500)
+    s = rng.standard_normal((500, 2))
     target = s @ [1.0, -1.0] + 0.5 * rng.standard_normal(500)
     effects = np.where(labels, 0.3, 1.5)[:, None] * target[:, None]
     effects = effects + 0.5 * rng.standard_normal((500, 2))
-    x, y = (
-        torch.from_numpy(np.hstack([s, effects])).float(),
-        torch.from_numpy(target).float(),
-    )
+    x = torch.from_numpy(np.hstack([s, effects])).float()
+    y = torch.from_numpy(target).float()
     options = HRMOptions(
         gate_steps=1500, gate_rate=4e-3, penalty_weight=10.0, gate_cost=0.1
     )
@@ -194,7 +193,7 @@ def test_without_penalty_and_cost_gates_times_w_are_least_squares() -> None:
     # of the right sign: else a gate may close before its w has turned
     rows = gradient_rows(x, y, torch.arange(N) % 2)  # of equal size
     centre, w = learn_gates(rows, 3 * expected, 0, options, "0")
-    np.testing.assert_allclose(centre.clip(0, 1) * w, expected, atol=1e-3)
+    assert_allclose(centre.clip(0, 1) * w, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("turns", [1, 2])
@@ -202,10 +201,13 @@ def test_environments_are_those_of_the_nearest_line(
     draw: Callable[..., Inputs], turns: int
 ) -> None:
     """Point by point, with the gates that the turn before has left."""
-    inputs, n = draw(n=80), 80
+    inputs = draw(n=80)
+    n = 80
     options = HRMOptions(n_iterations=turns, **QUICK)
     fitted = train_hrm(inputs, options)
-    x, y, p = inputs.x, inputs.y, torch.zeros(D)
+    x = inputs.x
+    y = inputs.y
+    p = torch.zeros(D)
     if turns == 2:
         split, _ = cluster(x, y, p, inputs.seed, options, "0")
         start = 2 * least_squares(x, y, torch.ones(D, dtype=torch.bool)).numpy()
@@ -230,13 +232,14 @@ def test_environments_are_those_of_the_nearest_line(
 def test_more_environments_than_points(draw: Callable[..., Inputs]) -> None:
     inputs = draw(n=2)
     fitted = train_hrm(inputs, HRMOptions(n_environments=5, n_iterations=2, **QUICK))
-    assert bool(fitted.predict(inputs.x)["model"].isfinite().all())
+    assert fitted.predict(inputs.x)["model"].isfinite().all()
 
 
 def test_growth_multiplies_penalty_and_cost() -> None:
-    rows, start = gradient_rows(*points()), np.ones(D)
+    rows = gradient_rows(*points())
+    start = np.ones(D)
     few = HRMOptions(penalty_weight=2.0, gate_cost=0.1, gate_steps=50, gate_rate=1e-2)
     more = few.model_copy(update={"penalty_weight": 6.0, "gate_cost": 0.3})
     grown = learn_gates(rows, start, 0, few, "0", growth=3.0)
-    np.testing.assert_allclose(grown, learn_gates(rows, start, 0, more, "0"))
+    assert_allclose(grown, learn_gates(rows, start, 0, more, "0"))
     assert not np.allclose(grown, learn_gates(rows, start, 0, few, "0"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
 from kerhrm.methods.inputs import Inputs
@@ -39,7 +40,9 @@ def erm(network: Network, x: Tensor, y: Tensor, loss: PointLoss, steps: int) -> 
 @each_loss
 def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> None:
     inputs = draw(n=60, m=30)
-    x, y, network = inputs.x, inputs.y, inputs.network
+    x = inputs.x
+    y = inputs.y
+    network = inputs.network
     first = erm(network, x, y, loss, 10)
     wrong = torch.sign(first(x)) != y
     assert 0 < int(wrong.sum()) < 30
@@ -49,9 +52,7 @@ def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> N
     fitted = train_jtt(
         inputs, JTTOptions(identification_steps=10, upweight=4.0, **given)
     )
-    torch.testing.assert_close(
-        fitted.predict(x)["model"], expected, rtol=1e-3, atol=1e-4
-    )
+    assert_close(fitted.predict(x)["model"], expected, rtol=1e-3, atol=1e-4)
     held_out = torch.sign(first(inputs.x_validation)) != inputs.y_validation
     assert fitted.environments is not None
     assert torch.equal(
@@ -66,7 +67,8 @@ def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> N
 def test_without_errors_jtt_is_erm(draw: Draw) -> None:
     """The inputs hold a copy of the label, so that the first model makes no error."""
     inputs = draw(n=40, m=20)
-    x, held_out = inputs.x.clone(), inputs.x_validation.clone()
+    x = inputs.x.clone()
+    held_out = inputs.x_validation.clone()
     x[:, 1], held_out[:, 1] = 10 * inputs.y, 10 * inputs.y_validation
     inputs = replace(inputs, x=x, x_validation=held_out)
     options = JTTOptions(
@@ -79,13 +81,14 @@ def test_without_errors_jtt_is_erm(draw: Draw) -> None:
     assert torch.equal(fitted.predict(x)["model"], expected)
     twice = train_closed_form(inputs, ClosedFormOptions()).predict(x)["model"]
     once = train_least_squares(inputs, LeastSquaresOptions()).predict(x)["model"]
-    torch.testing.assert_close(twice, once)
+    assert_close(twice, once)
 
 
 def test_the_closed_form_by_another_solver(draw: Draw) -> None:
     inputs = draw(n=80, d=5)
     inputs = replace(inputs, x=inputs.x + 2)
-    x, y = inputs.x.double().numpy(), inputs.y.double().numpy()
+    x = inputs.x.double().numpy()
+    y = inputs.y.double().numpy()
     design = np.column_stack([x, np.ones(80)])
     right = np.sign(design @ np.linalg.lstsq(design, y, rcond=None)[0]) == y
     assert 0 < right.sum() < 80
@@ -103,10 +106,13 @@ def test_group_dro_by_a_torch_loop(
     """With eta = 0 it is the ERM of environments that weigh equally, whatever their
     sizes."""
     inputs = draw(n=45, environments=3, equal=False)
-    x, y, labels = inputs.x, inputs.y, inputs.environments
+    x = inputs.x
+    y = inputs.y
+    labels = inputs.environments
     network = inputs.network.trainable()
     weights = list(network.weights.values())
-    optimiser, q = torch.optim.Adam(weights, lr=1e-2), torch.full((3,), 1 / 3)
+    optimiser = torch.optim.Adam(weights, lr=1e-2)
+    q = torch.full((3,), 1 / 3)
     for _ in range(25):
         losses = point_loss(network(x), y, loss)
         risks = torch.stack([losses[labels == e].mean() for e in range(3)])
@@ -119,7 +125,7 @@ def test_group_dro_by_a_torch_loop(
         loss=loss, eta=eta, weight_decay=decay, steps=25, learning_rate=1e-2
     )
     result = train_group_dro(inputs, options).predict(x)["model"]
-    torch.testing.assert_close(result, network(x).detach(), rtol=1e-3, atol=1e-3)
+    assert_close(result, network(x).detach(), rtol=1e-3, atol=1e-3)
 
 
 def test_a_larger_step_size_serves_the_worst_environment(draw: Draw) -> None:

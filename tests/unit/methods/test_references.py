@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import KerHRMOptions, NetworkOptions, build
 from kerhrm.methods.erm import ERMOptions, train_erm
@@ -37,7 +38,8 @@ def least_squares(inputs: Inputs, x: Tensor) -> Tensor:
 def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
     inputs = draw("regression", n=n, d=6)
     inputs = replace(inputs, y=inputs.y + 3)
-    x, y = (t.double().numpy() for t in (inputs.x, inputs.y))
+    x = inputs.x.double().numpy()
+    y = inputs.y.double().numpy()
     slope = np.linalg.lstsq(x - x.mean(0), y - y.mean(), rcond=1e-5)[0]
     for new in (inputs.x, torch.randn(9, 6)):
         expected = y.mean() + (new.double().numpy() - x.mean(0)) @ slope
@@ -49,10 +51,8 @@ def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
 def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
     """Collinear but for the rounding to single precision, which must not be fitted."""
     inputs = draw("regression", n=200)
-    scale, shift = (
-        torch.tensor([1.0, 8.0, 0.5, -2.0]),
-        torch.tensor([1.0, -4.0, 0.0, 16.0]),
-    )
+    scale = torch.tensor([1.0, 8.0, 0.5, -2.0])
+    shift = torch.tensor([1.0, -4.0, 0.0, 16.0])
 
     def add(x: Tensor) -> Tensor:
         total = (x[:, 0].double() + x[:, 1] / 3).float()
@@ -62,7 +62,7 @@ def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
     expected = least_squares(inputs, new)
     for change in (add, lambda x: x * scale + shift):
         outputs = least_squares(replace(inputs, x=change(inputs.x)), change(new))
-        torch.testing.assert_close(outputs, expected, rtol=1e-5, atol=1e-5)
+        assert_close(outputs, expected, rtol=1e-5, atol=1e-5)
 
 
 def coloured(channel: Tensor, gray: Tensor) -> Tensor:
@@ -118,8 +118,10 @@ def test_grayscale_does_not_see_colour() -> None:
 def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) -> None:
     """By hand: M_p's objective has its minimum at the direction."""
     inputs = draw("regression", n=60, environments=3, equal=False, k=4)
-    problem, labels = inputs.require_problem(), inputs.environments
-    psi, target = problem.psi_train, problem.target
+    problem = inputs.require_problem()
+    labels = inputs.environments
+    psi = problem.psi_train
+    target = problem.target
 
     def gradients(theta: Tensor) -> Tensor:
         parts = ((psi[labels == e], target[labels == e]) for e in range(3))
@@ -142,9 +144,7 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
         )
         total = risk + alpha * unit * ((of - of.mean(0)) ** 2).sum() / 3
         (slope,) = torch.autograd.grad(total, free)
-        torch.testing.assert_close(
-            slope[:3], torch.zeros(3).double(), rtol=0, atol=1e-7
-        )
+        assert_close(slope[:3], torch.zeros(3).double(), rtol=0, atol=1e-7)
         assert fitted.chosen == {"k": 3, "alpha": alpha}
     assert spread == sorted(spread, reverse=True)
     assert spread[2] < 0.7 * spread[0]
@@ -168,9 +168,9 @@ def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> N
     n = len(inputs.y)
     given = replace(inputs, environments=labels[:n], environments_validation=labels[n:])
     same = train_given_split(given, GivenSplitOptions(**options))
-    torch.testing.assert_close(same.directions["linear"], own.directions["linear"])
+    assert_close(same.directions["linear"], own.directions["linear"])
     x = torch.randn(9, inputs.x.shape[1])
-    torch.testing.assert_close(same.networks["network"](x), own.networks["network"](x))
+    assert_close(same.networks["network"](x), own.networks["network"](x))
 
 
 def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:

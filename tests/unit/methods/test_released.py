@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 from torch import Tensor
 from torch.nn.functional import one_hot
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError, Problem
 from kerhrm.algorithm.invariance import environment_risks
@@ -30,7 +32,10 @@ from kerhrm.methods.released import (
     xavier,
 )
 
-N, K_MAX, K, SEED = 80, 6, 4, 11
+N = 80
+K_MAX = 6
+K = 4
+SEED = 11
 Draw = Callable[..., Inputs]
 
 
@@ -78,7 +83,8 @@ def with_ones(psi: Tensor) -> Tensor:
 
 def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
     psi, _, y = points
-    features, weights = with_ones(psi), members(2)
+    features = with_ones(psi)
+    weights = members(2)
     w = torch.randn(2, K + 1, dtype=torch.float64, requires_grad=True)
     losses = []
     for j in range(2):
@@ -89,7 +95,7 @@ def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
     risks = environment_risks(features, y, weights)
     given = w.detach().numpy(), risks.second.numpy(), risks.cross.numpy()
     l1 = np.array([0.7 / K] * K + [0.0])
-    np.testing.assert_allclose(lasso_gradient(*given, l1), expected)
+    assert_allclose(lasso_gradient(*given, l1), expected)
 
 
 def test_models_trained_long_are_the_lasso(
@@ -105,7 +111,7 @@ def test_models_trained_long_are_the_lasso(
         # half the squared error, and the sum instead of the mean of the weights
         oracle = Lasso(alpha=2.0 / (2 * K), tol=1e-10).fit(psi[inside], y[inside])
         expected = np.append(oracle.coef_, oracle.intercept_)
-        np.testing.assert_allclose(models[j], expected, atol=3e-3)
+        assert_allclose(models[j], expected, atol=3e-3)
         zeros += int((oracle.coef_ == 0).sum())
     assert zeros > 0  # the penalty matters here
 
@@ -147,7 +153,8 @@ def risk_and_penalty(
     penalty: str,
 ) -> tuple[Tensor, Tensor]:
     """Point by point; derivatives inside the penalty by autograd."""
-    risks, gradients = [], []
+    risks = []
+    gradients = []
     for inside in (weights > 0).T:
         if bool(inside.any()):
             scale = torch.ones((), dtype=theta.dtype, requires_grad=True)
@@ -177,7 +184,7 @@ def test_gradients_of_risk_and_penalty(
     u = np.append(theta.detach().numpy(), 1.0)
     result = TwoRisks(*points, members(2, empty), penalty).gradient(u, weight)
     assert result[-1] == 0  # the coefficient of f_0 does not move
-    np.testing.assert_allclose(result[:K], expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(result[:K], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -232,7 +239,7 @@ def test_theta_is_that_of_torch_on_the_risks(
         penalty=penalty, penalty_weight=0.1, first_weight=0.6, learning_rate=1e-2
     )
     result = learn_theta(*points, members(2), start, setting)
-    torch.testing.assert_close(result, theta.detach(), rtol=1e-8, atol=1e-10)
+    assert_close(result, theta.detach(), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("intercept_start", ["zero", "layer"])
@@ -245,7 +252,7 @@ def test_models_are_those_of_torch_on_the_risks(
     monkeypatch.setattr(released, "CLUSTER_STEPS", 0)
     start = fit_models(*given)
     bound = 1 / K**0.5 if intercept_start == "layer" else 0.0
-    assert bool((start[:, -1].abs() <= bound).all())
+    assert (start[:, -1].abs() <= bound).all()
     assert bool(start[:, -1].any()) == (intercept_start == "layer")
 
     w = start.clone().requires_grad_()
@@ -259,7 +266,7 @@ def test_models_are_those_of_torch_on_the_risks(
         (w.grad,) = torch.autograd.grad(torch.stack(losses).sum(), w)
         optimizer.step()
     monkeypatch.setattr(released, "CLUSTER_STEPS", 30)
-    torch.testing.assert_close(fit_models(*given), w.detach(), rtol=1e-8, atol=1e-10)
+    assert_close(fit_models(*given), w.detach(), rtol=1e-8, atol=1e-10)
 
 
 class Spy:
@@ -281,7 +288,8 @@ def theta_of(inputs: Inputs, **changes: Any) -> Tensor:
 def test_what_the_clustering_is_given(
     inputs: Inputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem, spy = inputs.require_problem(), Spy(members(2))
+    problem = inputs.require_problem()
+    spy = Spy(members(2))
     monkeypatch.setattr(released, "assign", spy)
     thetas = [theta_of(inputs, n_iterations=t)[:K] for t in (1, 2)]
     spy.given.clear()
@@ -305,12 +313,13 @@ def test_what_the_clustering_is_given(
 def test_clusters_explain_the_label_or_the_residual(
     inputs: Inputs, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem, spy = inputs.require_problem(), Spy(members(2))
+    problem = inputs.require_problem()
+    spy = Spy(members(2))
     monkeypatch.setattr(released, "assign", spy)
     theta_of(inputs, n_iterations=1, clustering_target=target)
     offset = problem.f0_train if target == "residual" else 0
     ((_, given, _),) = spy.given
-    torch.testing.assert_close(given, problem.y - offset)
+    assert_close(given, problem.y - offset)
 
 
 def test_clusters_beyond_the_second_are_dropped(
@@ -326,10 +335,11 @@ def test_clusters_beyond_the_second_are_dropped(
 
 
 def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
-    problem, expected = inputs.require_problem(), theta_of(inputs)
+    problem = inputs.require_problem()
+    expected = theta_of(inputs)
     assert expected.shape == (K_MAX,)
-    assert bool(expected[:K].any())
-    assert not bool(expected[K:].any())
+    assert expected[:K].any()
+    assert not expected[K:].any()
     u = problem.u.clone()
     u[:, K:] = 100.0
     assert torch.equal(

@@ -54,7 +54,8 @@ def spuco() -> Iterator[SimpleNamespace]:
         pytest.skip(
             "SpuCo is not installed; make build/oracles/installed, by a network"
         )
-    finder, before = Absent(), {*sys.modules}
+    finder = Absent()
+    before = {*sys.modules}
     sys.path.append(str(ORACLES))
     sys.meta_path.append(finder)
     try:

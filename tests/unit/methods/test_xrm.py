@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.metrics import adjusted_rand_score
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
 from kerhrm.methods.inputs import Inputs
@@ -21,7 +22,8 @@ Draw = Callable[..., Inputs]
 def flipped_column(inputs: Inputs, share: float) -> tuple[Inputs, Tensor]:
     """A column that says the label, but in a share of the points the other one."""
     rng = np.random.default_rng(0)
-    parts, hidden = [], []
+    parts = []
+    hidden = []
     for x, y in (
         (inputs.x, inputs.y),
         (inputs.x_validation, inputs.y_validation),
@@ -99,7 +101,7 @@ def test_the_second_step_is_group_dro_on_labels_and_environments(draw: Draw) -> 
     other = train_group_dro(given, GroupDROOptions(weight_decay=1e-3, **shared))
     new = torch.randn(9, inputs.x.shape[1])
     for name, outputs in fitted.predict(new).items():
-        torch.testing.assert_close(outputs, other.predict(new)[name])
+        assert_close(outputs, other.predict(new)[name])
 
 
 def test_a_minority_is_found_from_its_mistakes(draw: Draw) -> None:
@@ -139,5 +141,5 @@ def test_networks_start_alike_and_learn_different_points(draw: Draw) -> None:
     assert 15 < int(of_b.sum()) < 45
     after = first_step(torch.nonzero(of_b).flatten()[:1])
     new = torch.randn(5, inputs.x.shape[1])
-    torch.testing.assert_close(after[0](new), before[0](new))
+    assert_close(after[0](new), before[0](new))
     assert float((after[1](new) - before[1](new)).abs().max()) > 1e-6

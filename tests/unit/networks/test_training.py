@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.networks.build import (
     MLP,
@@ -42,7 +43,7 @@ def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
 
     trained = run(x, y, steps, lambda step, *_: step == 7, look)
     assert [step for step, *_ in seen] == list(range(1, min(steps, 7) + 1))
-    torch.testing.assert_close(seen[-1][1], trained(x))
+    assert_close(seen[-1][1], trained(x))
     # before the step
     assert seen[0][2] == pytest.approx(float(((mlp(x) - y) ** 2).mean()))
     assert not torch.allclose(seen[0][1], mlp(x))  # after it
@@ -52,7 +53,9 @@ def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
 def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
     """By hand: from the curve of losses."""
     _, x, y = data(level)
-    steps, window, tol = 400, 10, 0.02
+    steps = 400
+    window = 10
+    tol = 0.02
     curve = torch.zeros(steps)
 
     def look(step: int, network: MLP, loss: Tensor) -> None:
@@ -89,7 +92,8 @@ def test_adam_is_that_of_torch(dtype: torch.dtype) -> None:
         torch.randn(7, dtype=dtype),
         torch.randn(2),
     ]
-    ours, theirs = ([p.clone().requires_grad_(True) for p in start] for _ in range(2))
+    ours = [p.clone().requires_grad_(True) for p in start]
+    theirs = [p.clone().requires_grad_(True) for p in start]
     descend(Adam(ours, 0.02), ours)
     descend(torch.optim.Adam(theirs, lr=0.02, fused=True), theirs)
     assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
@@ -114,9 +118,7 @@ def test_the_compiler_is_not_imported() -> None:
 def test_a_gpu_trains_alike() -> None:
     _, x, y = data()
     trained = run(x.to("cuda"), y.to("cuda"), 5)
-    torch.testing.assert_close(
-        trained.to("cpu")(x), run(x, y, 5)(x), rtol=1e-3, atol=1e-4
-    )
+    assert_close(trained.to("cpu")(x), run(x, y, 5)(x), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])

@@ -38,7 +38,8 @@ def _no_window() -> Iterator[None]:
 def labels() -> Fitted:
     """``shade`` is the opposite of the answer in a fifth of the rows."""
     random = np.random.default_rng(0)
-    sign, hidden = random.choice([-1, 1], 300), random.random(300) < 0.2
+    sign = random.choice([-1, 1], 300)
+    hidden = random.random(300) < 0.2
     shade = np.where(hidden, -sign, sign) + 0.1 * random.normal(size=300)
     x = pd.DataFrame({"shape": sign + random.normal(size=300), "shade": shade})
     y = pd.Series(np.where(sign > 0, "yes", "no"), name="answer")

@@ -9,6 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from numpy.testing import assert_allclose
 from scipy.stats import t
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -36,7 +37,8 @@ def words(ax: Axes) -> list[str]:
 
 def pictures(one: Any) -> dict[str, Any]:
     """All of them, each a function of axes."""
-    given, plots = (one.model, one.x, one.y), kerhrm.plots
+    given = (one.model, one.x, one.y)
+    plots = kerhrm.plots
     return {
         "environments": lambda ax: plots.environments(*given, ax=ax),
         "relation": lambda ax: plots.relation(*given, ax=ax),
@@ -70,7 +72,7 @@ def test_every_row_lies_in_its_environment(numbers: Any) -> None:
     ax = kerhrm.plots.environments(*numbers[:3], features=["age", 2])
     for e, points in enumerate(scatters(ax)):
         here = numbers.model.environments_ == e
-        np.testing.assert_allclose(points, numbers.x.loc[here, ["age", "shade"]])
+        assert_allclose(points, numbers.x.loc[here, ["age", "shade"]])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "shade")
     # markers, not colours
     assert len(set(map(str, (c.get_paths() for c in ax.collections)))) == 2
@@ -99,7 +101,7 @@ def test_shares_of_labels_are_counts(labels: Any) -> None:
     part = pd.qcut(labels.x["shape"], 4, labels=False)
     positive = (labels.y == "yes").groupby([labels.model.environments_, part]).mean()
     for e, container in enumerate(ax.containers):
-        np.testing.assert_allclose(container.lines[0].get_ydata(), positive[e])
+        assert_allclose(container.lines[0].get_ydata(), positive[e])
         low, high = np.array(container.lines[2][0].get_segments())[:, :, 1].T
         assert (low <= positive[e] + 1e-9).all()
         assert (high >= positive[e] - 1e-9).all()
@@ -135,7 +137,7 @@ def test_given_environments_stand_for_an_estimator(numbers: Any) -> None:
     slopes = [
         np.diff(line.get_ydata()) / np.diff(line.get_xdata()) for line in ax.lines
     ]
-    np.testing.assert_allclose(np.ravel(slopes), [2, -2], atol=0.3)
+    assert_allclose(np.ravel(slopes), [2, -2], atol=0.3)
     kept = LogisticRegression()
     kept.environments_ = where  # of an estimator that has those of its fit
     two = numbers.x[["age", "shade"]]
@@ -191,7 +193,7 @@ def test_agreement_is_scikit_learn_s(labels: Any) -> None:
     found = np.asarray(ax.images[0].get_array())
     each = [labels.hidden, *(fit.environments_ for fit in fits), np.zeros(300)]
     expected = [[adjusted_rand_score(a, b) for b in each] for a in each]
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert_allclose(found, expected, atol=1e-12)
     assert (np.diag(found) == 1).all()
     assert (
         ticks(ax)
@@ -219,7 +221,7 @@ def test_errors_of_labels_by_group_are_a_groupby_s(labels: Any) -> None:
         wrong = pd.Series(model.predict(labels.x) != labels.y)
         by_group = wrong.groupby(groups, observed=True).mean()
         expected = [zero_one_loss(labels.y, model.predict(labels.x)), *by_group]
-        np.testing.assert_allclose(container.lines[0].get_xdata(), expected)
+        assert_allclose(container.lines[0].get_xdata(), expected)
     n = labels.hidden.sum()
     assert ticks(ax) == ["all rows (300)", f"turned ({n})", f"as usual ({300 - n})"]
     assert words(ax) == ["KerHRMClassifier", "LogisticRegression"]
@@ -236,7 +238,7 @@ def test_errors_of_numbers_have_student_s_intervals(numbers: Any) -> None:
     losses = (numbers.model.predict(numbers.x) - numbers.y) ** 2
     by_group = losses.groupby(groups)
     (container,) = ax.containers
-    np.testing.assert_allclose(
+    assert_allclose(
         container.lines[0].get_xdata(), [losses.mean(), *by_group.mean()], rtol=1e-12
     )
     low, high = np.array(container.lines[2][0].get_segments()[1])[:, 0]
@@ -251,10 +253,8 @@ def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
     """A pair of dollars in a column, target, label or group would crash or be set in
     italics."""
     odd = {"shape": "price_$/m^2_in_$", "shade": "$50K_to_$75K"}
-    x, y = (
-        labels.x.rename(columns=odd),
-        labels.y.map({"yes": "$y^$", "no": "$n"}).rename("$_$"),
-    )
+    x = labels.x.rename(columns=odd)
+    y = labels.y.map({"yes": "$y^$", "no": "$n"}).rename("$_$")
     model = kerhrm.KerHRMClassifier(
         k=5, n_init=2, network=(128,), random_state=0, if_not_better="fit"
     ).fit(x, y)
@@ -276,7 +276,9 @@ def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
 
 def test_a_name_that_matplotlib_would_hide_is_in_the_legend(labels: Any) -> None:
     """A label that begins with an underscore is left out by matplotlib."""
-    x, y, group = labels.x, labels.y, labels.hidden
+    x = labels.x
+    y = labels.y
+    group = labels.hidden
     models = dict.fromkeys(("_mine", "_nolegend_", "", "$b$"), labels.model)
     ax = kerhrm.plots.group_errors(models, x, y, group)
     assert words(ax) == ["_mine", "_nolegend_", "''", r"\$b\$"]

@@ -207,7 +207,8 @@ def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
         )
     assert plt.isinteractive()
     for ending in ("png", "pdf"):
-        one, other = (tmp_path / f"{stem}.{ending}" for stem in ("a", "b=1.5"))
+        one = tmp_path / f"{'a'}.{ending}"
+        other = tmp_path / f"{'b=1.5'}.{ending}"
         assert one.read_bytes() == other.read_bytes()
 
 
@@ -233,5 +234,6 @@ def test_settings_of_matplotlib_change_no_figure(tmp_path: Path) -> None:
         check=True,
     )
     for ending in ("png", "pdf"):
-        plain, styled = (tmp_path / f"{n}.{ending}" for n in ("plain", "styled"))
+        plain = tmp_path / f"{'plain'}.{ending}"
+        styled = tmp_path / f"{'styled'}.{ending}"
         assert plain.read_bytes() == styled.read_bytes()

@@ -14,7 +14,8 @@ from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.reporting.run import Run
 
 ROOT = Path(__file__).parents[3]
-REPORT, TABLE = (ROOT / "notebooks" / f"{name}.ipynb" for name in ("report", "table"))
+REPORT = ROOT / "notebooks" / f"{'report'}.ipynb"
+TABLE = ROOT / "notebooks" / f"{'table'}.ipynb"
 FINDING = "either finds the invariant feature or does not"
 Make = Callable[..., Path]
 
@@ -44,7 +45,8 @@ def configured(make_run: Make, scores: pd.DataFrame) -> Callable[..., Path]:
 def test_a_run_with_stand_ins_has_no_finding(
     tmp_path: Path, configured: Callable[..., Path]
 ) -> None:
-    run, page = configured("fallback:digits", "smoke sizes"), tmp_path / "page.html"
+    run = configured("fallback:digits", "smoke sizes")
+    page = tmp_path / "page.html"
     render(
         REPORT,
         tmp_path / "out.ipynb",
@@ -77,7 +79,8 @@ def test_a_run_with_stand_ins_has_no_finding(
 def test_a_run_at_the_published_options_has_the_findings_of_its_tables(
     tmp_path: Path, configured: Callable[..., Path]
 ) -> None:
-    run, page = configured("synthetic", ""), tmp_path / "page.html"
+    run = configured("synthetic", "")
+    page = tmp_path / "page.html"
     render(REPORT, tmp_path / "out.ipynb", page, run=str(run))
     shown = text(page)
     assert FINDING in shown

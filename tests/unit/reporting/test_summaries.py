@@ -41,7 +41,8 @@ def test_the_answer_has_the_worst_test_environment() -> None:
     worst["mean"] = worst["mean"] / 2
     found = tables.answer(pd.concat([cells, worst]))
     assert set(found.columns.get_level_values(1)) == {"here", "paper", "worst"}
-    here, halved = (found["table1", name].astype(float) for name in ("here", "worst"))
+    here = found["table1", "here"].astype(float)
+    halved = found["table1", "worst"].astype(float)
     assert halved.to_numpy() == pytest.approx(here.to_numpy() / 2, abs=0.001)
     before = tables.answer(cells)
     pd.testing.assert_frame_equal(found[before.columns], before)

@@ -99,7 +99,8 @@ def test_missing_and_new_cells_come_last() -> None:
 
 
 def test_failures_agree_with_failures_alone() -> None:
-    failed, sound = cells([0.4, np.nan]), cells([0.4, 0.5])
+    failed = cells([0.4, np.nan])
+    sound = cells([0.4, 0.5])
     assert not departs(failed, failed)
     assert departs(failed, sound) == ["failed"] * 2
     assert departs(sound, failed) == ["failed before"] * 2
@@ -114,7 +115,8 @@ def test_other_data_depart() -> None:
 def test_a_cut_table_is_reported(
     make_run: Make, scores: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    reference = make_run(scores, name="reference")
+    run = make_run(scores, name="run")
     verify_ = ["verify", str(run), "--reference", str(reference)]
     (reference / "provenance.json").write_text(
         '{"tables": {"table1": {"preset": "fresh"}}}'
@@ -136,7 +138,8 @@ def test_a_preset_that_is_not_published_names_those_that_are(
 @pytest.fixture
 def places(make_run: Make, scores: pd.DataFrame, tmp_path: Path) -> list[str]:
     """Arguments of ``kerhrm verify`` for a run that agrees."""
-    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    reference = make_run(scores, name="reference")
+    run = make_run(scores, name="run")
     (tmp_path / "foreign.csv").write_text("a,b\n1,2\n")
     (tmp_path / "empty.csv").touch()
     (tmp_path / "link.csv").symlink_to(tmp_path / "foreign.csv")
@@ -191,7 +194,8 @@ def test_a_comparison_is_written_and_written_again(
 def test_a_sentence_and_lines_for_the_page(
     make_run: Make, scores: pd.DataFrame, tmp_path: Path
 ) -> None:
-    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    reference = make_run(scores, name="reference")
+    run = make_run(scores, name="run")
     sentence = "this machine agrees with the published run in 16 of 16 cells"
     assert agreement(Run(run), reference) == (sentence, [])
     path = run / "tables" / "table1.csv"

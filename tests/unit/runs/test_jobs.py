@@ -134,8 +134,10 @@ def test_one_snakemake_at_a_time(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _settings() -> Iterator[None]:
     """A job sets up a process of its own; here it must leave pytest's as it was."""
-    root, threads = logging.getLogger(), torch.get_num_threads()
-    handlers, level = root.handlers[:], root.level
+    root = logging.getLogger()
+    threads = torch.get_num_threads()
+    handlers = root.handlers[:]
+    level = root.level
     yield
     for handler in root.handlers:
         if handler not in handlers:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm import NetworkOptions, NTFMap, Problem, build
 from kerhrm.errors import KerhrmError
@@ -18,7 +19,11 @@ from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication, Seeds
 from kerhrm_paper.runs.training import inputs_of
 
-N, M, TEST, D, K = 12, 7, 5, 3, 4
+N = 12
+M = 7
+TEST = 5
+D = 3
+K = 4
 NETWORK = NetworkOptions(widths=[6])
 LEARNER = {"name": "mine", "outputs": ["model"], "infers": False, "iterates": False}
 
@@ -54,7 +59,8 @@ def replicates(folder: Path, features: bool = False) -> tuple[Replicates, Any]:
 def test_what_a_method_writes_stays_with_it(tmp_path: Path) -> None:
     """Inputs are copies: the next candidate sees the data as they were."""
     ours, arrays = replicates(tmp_path, features=True)
-    first, problem = inputs_of(ours, 0), ours.problems[0]
+    first = inputs_of(ours, 0)
+    problem = ours.problems[0]
     before = problem.psi_train.clone()
     for tensor in (first.x, first.y, first.x_validation, first.auxiliary):
         tensor.fill_(7.0)
@@ -69,12 +75,13 @@ def test_what_a_method_writes_stays_with_it(tmp_path: Path) -> None:
     fitted = Fitted(directions={"model": torch.ones(K)})
     outputs = predict(ours, 0, fitted, LEARNER).output("model", "train")
     expected = problem.f0_train + before @ torch.ones(K, dtype=before.dtype)
-    np.testing.assert_allclose(outputs, expected.numpy(), rtol=1e-6)
+    assert_allclose(outputs, expected.numpy(), rtol=1e-6)
 
 
 def test_outputs_of_all_parts_come_back_from_disk(tmp_path: Path) -> None:
     ours, arrays = replicates(tmp_path)
-    environments, chosen = torch.ones(N + M, 2), {"a": 2, "b": torch.tensor(3.0)}
+    environments = torch.ones(N + M, 2)
+    chosen = {"a": 2, "b": torch.tensor(3.0)}
     first = {"model": lambda x: x[:, 0], "other": lambda x: x[:, 1]}
     learner = LEARNER | {"outputs": ["other", "model"]}
     made = predict(ours, 1, Fitted(first, {}, environments, chosen), learner)
@@ -102,8 +109,8 @@ def test_replicates_that_infer_and_choose_less_are_filled_up(tmp_path: Path) -> 
     assert first.memberships is not None
     assert first.memberships.sum(0).tolist() == [N + M, 0]
     assert first.chosen.tolist() == second.chosen.tolist() == ["a", "b"]
-    np.testing.assert_array_equal(first.choices, [1.0, np.nan])
-    np.testing.assert_array_equal(second.choices, [np.nan, 2.0])
+    assert_array_equal(first.choices, [1.0, np.nan])
+    assert_array_equal(second.choices, [np.nan, 2.0])
 
 
 def network(x: torch.Tensor) -> torch.Tensor:
@@ -192,7 +199,8 @@ def test_environments_that_are_declared_are_there(tmp_path: Path) -> None:
 
 def test_iterations_that_are_declared_are_there(tmp_path: Path) -> None:
     ours, _ = replicates(tmp_path, features=True)
-    learner, theta = LEARNER | {"iterates": True}, torch.ones(K)
+    learner = LEARNER | {"iterates": True}
+    theta = torch.ones(K)
     with pytest.raises(KerhrmError, match="learner mine: its Fitted has no iterations"):
         predict(ours, 0, Fitted(directions={"model": theta}), learner)
     steps = {0: (theta, None), 1: (2 * theta, torch.ones(N, 2))}
@@ -201,6 +209,6 @@ def test_iterations_that_are_declared_are_there(tmp_path: Path) -> None:
     assert found.iterations is not None
     assert found.iterations.tolist() == [0, 1]
     assert found.iteration_train is not None
-    np.testing.assert_allclose(found.iteration_train[1], found.output("model", "train"))
+    assert_allclose(found.iteration_train[1], found.output("model", "train"))
     assert found.iteration_memberships is not None
     assert found.iteration_memberships.sum((1, 2)).tolist() == [0, 2 * N]

@@ -56,7 +56,8 @@ def test_a_tenth_of_the_training_rows_is_of_the_group_and_no_feature_is() -> Non
 def test_robust_regressions() -> None:
     """Over all rows CVaR is ERM; two groups: the best of all weighted least squares."""
     random = np.random.default_rng(1)
-    x, group = random.normal(size=(300, 2)), random.random(300) < 0.1
+    x = random.normal(size=(300, 2))
+    group = random.random(300) < 0.1
     y = x[:, 0] + np.where(group, -1, 1) * x[:, 1] + 0.3 * random.normal(size=300)
     erm = (
         TangentRidge(task="regression", network=(8,), random_state=0)

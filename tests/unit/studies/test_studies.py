@@ -145,7 +145,8 @@ def test_results_say_what_stands_in_for_real_data(tmp_path: Path) -> None:
     assert source is not None
     assert source.startswith("fallback:")
     assert stand_in({}) is None
-    study, checkpoint = counting([]), Checkpoint(tmp_path / "checkpoint")
+    study = counting([])
+    checkpoint = Checkpoint(tmp_path / "checkpoint")
     tables, figures = study.run({}, checkpoint, stand_in=source)
     note = f"stand-ins for real data: {source}"
     assert all(set(rows["note"]) == {note} for rows in tables.values())
@@ -179,7 +180,8 @@ def make_study(folder: Path, note: str | None = None) -> Run:
 
 
 def test_a_study_is_published_with_its_provenance(tmp_path: Path) -> None:
-    run, target = make_study(tmp_path), tmp_path / "study"
+    run = make_study(tmp_path)
+    target = tmp_path / "study"
     publish_studies(run, target, ["study_drift"], ROOT)
     record = json.loads((target / "provenance.json").read_text())
     for file in STUDIES["drift"].files:

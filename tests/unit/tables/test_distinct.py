@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
@@ -60,9 +61,9 @@ def test_copies_are_weights(model: Any, kind: str, how: str) -> None:
     rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(y)), number))
     repeated = clone(model).fit(x[rows], y[rows])
     weighted = clone(model).fit(x, y, sample_weight=number)
-    np.testing.assert_array_equal(repeated.predict(x), weighted.predict(x))
+    assert_array_equal(repeated.predict(x), weighted.predict(x))
     if hasattr(model, "predict_environment_proba"):
-        np.testing.assert_array_equal(
+        assert_array_equal(
             repeated.environment_proba_, weighted.environment_proba_[rows]
         )
 
@@ -92,12 +93,11 @@ def test_the_order_of_rows_and_columns_changes_nothing(kind: str) -> None:
     model = make(**SMALL, if_not_better="fit", if_not_detected="fit").fit(x, y)
     random = np.random.default_rng(0)
     for _ in range(3):
-        rows, columns = random.permutation(len(y)), random.permutation(x.shape[1])
+        rows = random.permutation(len(y))
+        columns = random.permutation(x.shape[1])
         other = clone(model).fit(x[rows][:, columns], y[rows])
-        np.testing.assert_array_equal(model.predict(x), other.predict(x[:, columns]))
-        np.testing.assert_array_equal(
-            model.environment_proba_[rows], other.environment_proba_
-        )
+        assert_array_equal(model.predict(x), other.predict(x[:, columns]))
+        assert_array_equal(model.environment_proba_[rows], other.environment_proba_)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -132,15 +132,15 @@ def test_distinct_rows_are_those_of_any_order(drawn: Any, random: Any) -> None:
     found = [tuple(row) for row in table[distinct.first, :2]]
     assert dict(zip(found, distinct.weights, strict=True)) == expected
     counted = distinct.of >= 0
-    np.testing.assert_array_equal(counted, table[:, 2] > 0)
-    np.testing.assert_array_equal(
+    assert_array_equal(counted, table[:, 2] > 0)
+    assert_array_equal(
         table[distinct.first[distinct.of[counted]], :2], table[counted, :2]
     )
     order = random.sample(range(len(table)), len(table))
     other = DistinctRows.find(table[order, :2], table[order, 2])
     assert [tuple(row) for row in table[order][other.first, :2]] == found
-    np.testing.assert_array_equal(other.weights, distinct.weights)
-    np.testing.assert_array_equal(other.units, distinct.units)
+    assert_array_equal(other.weights, distinct.weights)
+    assert_array_equal(other.units, distinct.units)
 
 
 def test_a_few_categories_are_alike_by_chance_and_copies_are_not() -> None:
@@ -150,25 +150,28 @@ def test_a_few_categories_are_alike_by_chance_and_copies_are_not() -> None:
     assert not alike_by_chance(random.normal(size=(500, 3)))
     table = random.integers(0, 4, (500, 3)).astype(float)
     distinct = DistinctRows.find(table, None)
-    np.testing.assert_array_equal(distinct.units, distinct.weights)
+    assert_array_equal(distinct.units, distinct.weights)
     twice = np.repeat(random.normal(size=(100, 3)), 2, axis=0)
-    np.testing.assert_array_equal(DistinctRows.find(twice, None).units, 1)
+    assert_array_equal(DistinctRows.find(twice, None).units, 1)
 
 
 def test_columns_are_ordered_by_what_they_hold() -> None:
     random = np.random.default_rng(0)
-    x, y = random.integers(0, 2, (60, 5)).astype(float), random.normal(size=60)
+    x = random.integers(0, 2, (60, 5)).astype(float)
+    y = random.normal(size=60)
     order = column_order(x, y)
     for _ in range(5):
-        columns, rows = random.permutation(5), random.permutation(60)
+        columns = random.permutation(5)
+        rows = random.permutation(60)
         other = column_order(x[rows][:, columns], y[rows])
-        np.testing.assert_array_equal(x[:, columns][:, other], x[:, order])
+        assert_array_equal(x[:, columns][:, other], x[:, order])
 
 
 def test_leaving_a_unit_out_leaves_one_of_equal_draws_out() -> None:
     """As with rows that stand there several times."""
     random = np.random.default_rng(0)
-    x, y = random.normal(size=(30, 3)), random.normal(size=30)
+    x = random.normal(size=(30, 3))
+    y = random.normal(size=30)
     units = random.integers(1, 5, 30)
     rows = np.repeat(np.arange(30), units)
     many = RidgePath.decompose(x[rows])

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 from sklearn.base import clone
 
 from kerhrm import table_encoder
@@ -119,14 +121,14 @@ def test_values_are_the_same_numbers_in_any_type(case: str) -> None:
     assert expected.dtypes.eq(float).all()
     for other in others:
         encoded = encoder.transform(table(other))
-        pd.testing.assert_frame_equal(encoded, expected)
+        assert_frame_equal(encoded, expected)
 
 
 def test_dates_and_durations_are_days() -> None:
     columns = {"on": DAYS, "for": pd.to_timedelta(np.arange(N), "h")}
     encoded = table_encoder().fit_transform(pd.DataFrame(columns))
-    np.testing.assert_allclose(encoded["on"], 18262 + 7 * np.arange(N) / 24, 1e-15)
-    np.testing.assert_allclose(encoded["for"], np.arange(N) / 24, 1e-15)
+    assert_allclose(encoded["on"], 18262 + 7 * np.arange(N) / 24, 1e-15)
+    assert_allclose(encoded["for"], np.arange(N) / 24, 1e-15)
 
 
 @pytest.mark.parametrize(
@@ -182,11 +184,11 @@ def test_no_column_takes_the_name_of_another() -> None:
     encoded = encoder.fit_transform(X)
     assert encoded.columns.is_unique
     for name in ("sex_m", "missingindicator_z"):
-        np.testing.assert_array_equal(encoded[name], number)
-    np.testing.assert_array_equal(encoded["sex_m_2"], X["sex"] == "m")
-    np.testing.assert_array_equal(encoded["missingindicator_z_2"], X["z"].isna())
-    np.testing.assert_array_equal(encoded["a_b_c"], X["a"] == "b_c")
-    np.testing.assert_array_equal(encoded["a_b_c_2"], X["a_b"] == "c")
+        assert_array_equal(encoded[name], number)
+    assert_array_equal(encoded["sex_m_2"], X["sex"] == "m")
+    assert_array_equal(encoded["missingindicator_z_2"], X["z"].isna())
+    assert_array_equal(encoded["a_b_c"], X["a"] == "b_c")
+    assert_array_equal(encoded["a_b_c_2"], X["a_b"] == "c")
     assert encoder.get_feature_names_out().tolist() == encoded.columns.tolist()
 
 
@@ -223,7 +225,7 @@ def test_columns_are_found_by_name() -> None:
     encoder = table_encoder().fit(X)
     expected = encoder.transform(X)
     for other in (X[["c", "a"]], X.assign(more=1)):
-        pd.testing.assert_frame_equal(encoder.transform(other), expected)
+        assert_frame_equal(encoder.transform(other), expected)
     with pytest.raises(KerhrmError, match="column 'c' of the fit is missing"):
         encoder.transform(X.rename(columns={"c": "C"}))
     numbered = pd.DataFrame({0: CODES, 1: list("ab") * 30}, index=DAYS)
@@ -235,9 +237,7 @@ def test_columns_are_found_by_name() -> None:
 def test_a_fitted_encoder_is_saved_and_cloned() -> None:
     encoder = table_encoder().fit(table(DAYS))
     again = pickle.loads(pickle.dumps(encoder))
-    pd.testing.assert_frame_equal(
-        again.transform(table(DAYS)), encoder.transform(table(DAYS))
-    )
+    assert_frame_equal(again.transform(table(DAYS)), encoder.transform(table(DAYS)))
     assert not hasattr(clone(encoder), "parts_")
 
 

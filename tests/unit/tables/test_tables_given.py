@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -23,9 +24,12 @@ from kerhrm.estimators import DataWarning
 
 N = 60
 RANDOM = np.random.default_rng(0)
-X, WEIGHTS = RANDOM.normal(size=(N, 2)), RANDOM.random(N)
-Y, CLASS = X[:, 0] + 0.1 * RANDOM.normal(size=N), (X[:, 0] > 0).astype(int)
-FRAME, SERIES = pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y)
+X = RANDOM.normal(size=(N, 2))
+WEIGHTS = RANDOM.random(N)
+Y = X[:, 0] + 0.1 * RANDOM.normal(size=N)
+CLASS = (X[:, 0] > 0).astype(int)
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+SERIES = pd.Series(Y)
 DAYS = pd.date_range("2020-01-01", periods=N)
 LABELS = np.where(CLASS, "b", "a")
 HOLES = X < -1
@@ -70,7 +74,7 @@ SAME_TABLE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SAME_TABLE)
 def test_the_same_table_gives_the_same_bits(name: str) -> None:
-    np.testing.assert_array_equal(fit(SAME_TABLE[name], Y), fit(X, Y))
+    assert_array_equal(fit(SAME_TABLE[name], Y), fit(X, Y))
 
 
 SAME_TARGET: dict[str, Any] = {
@@ -102,13 +106,13 @@ SAME_LABELS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SAME_TARGET)
 def test_the_same_target_gives_the_same_bits(name: str) -> None:
-    np.testing.assert_array_equal(fit(FRAME, SAME_TARGET[name]), fit(X, Y))
+    assert_array_equal(fit(FRAME, SAME_TARGET[name]), fit(X, Y))
 
 
 @pytest.mark.parametrize("name", SAME_LABELS)
 def test_the_same_labels_give_the_same_bits(name: str) -> None:
     outputs = fit(FRAME, SAME_LABELS[name], "classification")
-    np.testing.assert_array_equal(outputs, fit(X, CLASS, "classification"))
+    assert_array_equal(outputs, fit(X, CLASS, "classification"))
 
 
 def test_labels_come_back_as_they_were() -> None:
@@ -172,7 +176,7 @@ def test_a_table_that_cannot_be_read_is_named(name: str) -> None:
 def test_the_hint_for_large_whole_numbers_is_followed() -> None:
     table = np.arange(N)[:, None] + 2**62
     expected = fit(np.arange(N)[:, None], Y)
-    np.testing.assert_array_equal(fit(table - table.min(0), Y), expected)
+    assert_array_equal(fit(table - table.min(0), Y), expected)
 
 
 BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
@@ -212,7 +216,7 @@ def test_a_target_that_cannot_be_read_is_named(name: str, task: str) -> None:
 
 def test_the_hint_for_another_order_is_followed() -> None:
     turned = SERIES.sort_values()
-    np.testing.assert_array_equal(fit(FRAME, turned.loc[FRAME.index]), fit(X, Y))
+    assert_array_equal(fit(FRAME, turned.loc[FRAME.index]), fit(X, Y))
     assert fit(FRAME, turned.to_numpy()).shape == (N,)  # by the user's word
 
 
@@ -243,7 +247,7 @@ def test_weights_that_cannot_be_read_are_named(name: str) -> None:
 def test_the_same_weights_give_the_same_bits() -> None:
     expected = fit(X, Y, weights=WEIGHTS)
     for weights in (WEIGHTS.tolist(), pd.Series(WEIGHTS), torch.from_numpy(WEIGHTS)):
-        np.testing.assert_array_equal(fit(FRAME, Y, weights=weights), expected)
+        assert_array_equal(fit(FRAME, Y, weights=weights), expected)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
@@ -287,7 +291,7 @@ def test_a_column_that_is_constant_in_the_fit_does_not_predict(estimator: Any) -
     other = FRAME.assign(year=2030, none=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        np.testing.assert_array_equal(model.decision_function(other), expected)
+        assert_array_equal(model.decision_function(other), expected)
 
 
 @pytest.mark.parametrize("value", [2025, 2027])
@@ -335,7 +339,8 @@ def test_validation_rows_that_train_as_well_are_told() -> None:
     model = TangentRidge(task="regression", network=(), random_state=0)
     with pytest.warns(DataWarning, match="45 of 60 validation rows are rows of the"):
         model.fit(X, Y, validation=(np.r_[X[:45], 0.5 * X[45:]], Y))
-    few, labels = np.sign(X), np.sign(Y)
+    few = np.sign(X)
+    labels = np.sign(Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
         model.fit(X, Y, validation=(0.5 * X, Y))
@@ -353,7 +358,8 @@ def test_environments_without_targets_are_refused() -> None:
 def test_hints_for_one_row_work() -> None:
     model = TangentRidge(task="regression", network=(), random_state=0).fit(FRAME, Y)
     expected = model.predict(FRAME[:1])
-    row, series = X[0], FRAME.iloc[0]
+    row = X[0]
+    series = FRAME.iloc[0]
     hints = {
         r"X.reshape\(1, -1\) is one row, X.reshape\(-1, 1\) one col": row.reshape(
             1, -1
@@ -368,7 +374,7 @@ def test_hints_for_one_row_work() -> None:
         ):
             with pytest.raises(KerhrmError, match=hint):
                 model.predict(given)
-            np.testing.assert_array_equal(model.predict(follows), expected)
+            assert_array_equal(model.predict(follows), expected)
 
 
 class LazyFrame:

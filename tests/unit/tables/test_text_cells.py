@@ -211,7 +211,8 @@ def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
         KerhrmError, match=r"'d' .*'01/01/2020'; add --date-order dmy o"
     ):
         read_dates(column)
-    by_day, by_month = (read_dates(column, order)[0] for order in ("dmy", "mdy"))
+    by_day = read_dates(column, "dmy")[0]
+    by_month = read_dates(column, "mdy")[0]
     assert (by_day.dt.day == by_month.dt.month).all()
     assert by_day.dt.day.tolist() == [1 + i % 9 for i in range(40)]
     with pytest.raises(KerhrmError, match="add --date-order dmy"):
