@@ -74,8 +74,10 @@ class Link:
     def moments(self, strength: float) -> np.ndarray:
         """E[(s, v, y) (s, v, y)^T] of one environment, whatever E[v v^T] is there."""
         cross = strength * self.of_v
-        given_s = cross @ np.linalg.solve(self.of_s, cross.T)
-        of_v = given_s + positive(self.rng, len(cross))
+        explained = np.linalg.solve(self.of_s, cross.T)
+        given_s = cross @ explained
+        unexplained = positive(self.rng, len(cross))
+        of_v = given_s + unexplained
         a = self.a
         v_and_s = cross[:, :a]
         v_and_y = cross[:, a:]
@@ -120,8 +122,10 @@ def test_equal_weights_suffice_where_the_link_reverses(
     seed: int, a: int, b: int
 ) -> None:
     link = Link.drawn(seed, a, b)
-    theta = solution(link.opposed(1.0, 1.0), weights=[1, 1])
-    assert_close(theta[:a], link.of_s_alone())
+    moments = link.opposed(1.0, 1.0)
+    theta = solution(moments, weights=[1, 1])
+    of_s = link.of_s_alone()
+    assert_close(theta[:a], of_s)
     assert_close(theta[a:], 0)
 
 
@@ -131,8 +135,10 @@ def test_weights_make_up_for_unequal_strengths(
 ) -> None:
     """c_2 : c_1 for links of strengths c_1 and -c_2."""
     link = Link.drawn(seed, a, b)
-    theta = solution(link.opposed(first, second), weights=[second, first])
-    assert_close(theta[:a], link.of_s_alone())
+    moments = link.opposed(first, second)
+    theta = solution(moments, weights=[second, first])
+    of_s = link.of_s_alone()
+    assert_close(theta[:a], of_s)
     assert_close(theta[a:], 0)
 
 
@@ -151,9 +157,12 @@ def test_equal_weights_leave_what_the_strengths_differ_by(
     s_and_s = link.of_s[:a, :a]
     v_and_s = link.of_v[:, :a]
     v_and_y = link.of_v[:, a]
-    explained = v_and_s @ np.linalg.solve(s_and_s, v_and_s.T)
-    unexplained = v_and_y - v_and_s @ link.of_s_alone()
-    slope = np.linalg.solve(of_v - half**2 * explained, unexplained)
+    coefficients = np.linalg.solve(s_and_s, v_and_s.T)
+    explained = v_and_s @ coefficients
+    explained_by_s = v_and_s @ link.of_s_alone()
+    unexplained = v_and_y - explained_by_s
+    left_of_v = of_v - half**2 * explained
+    slope = np.linalg.solve(left_of_v, unexplained)
     assert_close(theta[a:], half * slope)
 
 
@@ -164,7 +173,8 @@ def test_a_large_penalty_makes_up_for_unequal_strengths(
     """Where v has no more dimensions than s: equal gradients need no v there."""
     b = min(a, b)
     link = Link.drawn(seed, a, b)
-    orthonormal, _ = np.linalg.qr(link.of_v[:, :a].T)
+    cross = link.of_v[:, :a]
+    orthonormal, _ = np.linalg.qr(cross.T)
     link.of_v[:, :a] = orthonormal.T  # of full rank
     moments = link.opposed(first, second)
     without_penalty = solution(moments, weights=[1, 1])
@@ -186,8 +196,10 @@ def table1(seed: int, agreements: list[float], n: int) -> tuple[Tensor, Tensor, 
     share = rng.choice(agreements, n)
     agrees = rng.random(n) < share
     attribute = np.where(agrees, y, -y)
-    s = y + 3.0 * rng.standard_normal(n)
-    v = attribute + 0.3 * rng.standard_normal(n)
+    noise_of_s = 3.0 * rng.standard_normal(n)
+    s = y + noise_of_s
+    noise_of_v = 0.3 * rng.standard_normal(n)
+    v = attribute + noise_of_v
     points = np.stack([s, v], 1)
     return torch.from_numpy(points), torch.from_numpy(y), torch.from_numpy(agrees)
 
@@ -196,12 +208,14 @@ def table1(seed: int, agreements: list[float], n: int) -> tuple[Tensor, Tensor, 
 def test_sizes_of_a_clean_split_do_not_matter(seed: int, r1: float, r2: float) -> None:
     """In Table 1, split by whether the attribute is the label, to sampling error."""
     x, y, agrees = table1(seed, [r1, r2], n=40_000)
-    split = torch.stack([agrees, ~agrees], 1).double()
+    sides = torch.stack([agrees, ~agrees], 1)
+    split = sides.double()
     penalty = GradientVariance()
     equal_weights = environment_risks(x, y, split)
     of_s, of_v = penalty.minimise(equal_weights, 0.0).tolist()
     # standard error of the coefficient on v; that on s has a third of it
-    smaller_size = float(split.sum(0).min())
+    sizes = split.sum(0)
+    smaller_size = float(sizes.min())
     error = 1 / (2 * smaller_size) ** 0.5
     population_of_s = 1 / (1 + 9)
     assert abs(of_s - population_of_s) < 2 * error
@@ -218,10 +232,12 @@ def test_sizes_of_a_clean_split_do_not_matter(seed: int, r1: float, r2: float) -
 @given(seed=SEEDS, a=SIZES, b=SIZES, wrong=st.floats(0.05, 0.45))
 def test_wrong_labels_leave_nothing(seed: int, a: int, b: int, wrong: float) -> None:
     """Labels wrong at random, split by right and wrong: s reverses as v does."""
-    right = Link.drawn(seed, a, b).moments(1.0)
+    link = Link.drawn(seed, a, b)
+    right = link.moments(1.0)
     sign = np.ones(len(right))
     sign[-1] = -1
-    reversed_label = right * np.outer(sign, sign)
+    signs = np.outer(sign, sign)
+    reversed_label = right * signs
     moments = [right, reversed_label]
     of_equal_weights = solution(moments, weights=[1, 1])
     assert_allclose(of_equal_weights, 0, atol=1e-8)
@@ -229,7 +245,8 @@ def test_wrong_labels_leave_nothing(seed: int, a: int, b: int, wrong: float) -> 
     # weighed by size, wrong labels shrink every coefficient alike
     theta = solution(moments, weights=[1 - wrong, wrong])
     clean = solution([right], weights=[1])
-    assert_close(theta, (1 - 2 * wrong) * clean)
+    shrinkage = 1 - 2 * wrong
+    assert_close(theta, (shrinkage) * clean)
 
 
 @pytest.mark.parametrize("first_is_clean", [False, True])
@@ -263,8 +280,10 @@ def test_the_feature_with_less_noise_is_removed(first_is_clean: bool) -> None:
 
     learned = environment_risks(psi, target, memberships)
     theta = GradientVariance().minimise(learned, 0)
-    assert abs(float(theta[clean])) < 0.05
-    assert float(theta[noisy]) > 0.3
+    of_clean = float(theta[clean])
+    of_noisy = float(theta[noisy])
+    assert abs(of_clean) < 0.05
+    assert of_noisy > 0.3
 
 
 @given(
@@ -282,7 +301,8 @@ def test_noise_independent_of_x_leaves_nothing_to_do(
     Then any environments with any weights have the same solution, and one is enough.
     """
     rng = np.random.default_rng(seed)
-    beta = np.append(rng.standard_normal(a), np.zeros(b))
+    on_s = rng.standard_normal(a)
+    beta = np.append(on_s, np.zeros(b))
     moments = []
     for _ in range(n_environments):
         x_and_x = positive(rng, a + b)
