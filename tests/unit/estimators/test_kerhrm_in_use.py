@@ -29,7 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning"
 
 def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     frame = pd.DataFrame(labels.x, columns=["stable", "spurious"])
-    names = pd.Series(np.where(labels.y > 0, "yes", "no"), name="answer")
+    answers = np.where(labels.y > 0, "yes", "no")
+    names = pd.Series(answers, name="answer")
     pipeline = make_pipeline(StandardScaler(), KerHRMClassifier(**SMALL))
     pipeline.set_output(transform="pandas").fit(frame, names)
     assert list(pipeline[-1].feature_names_in_) == ["stable", "spurious"]
@@ -41,13 +42,15 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     file = io.BytesIO()
     joblib.dump(pipeline, file)
     file.seek(0)
-    assert_array_equal(joblib.load(file).predict_proba(frame), elsewhere)
+    loaded = joblib.load(file)
+    assert_array_equal(loaded.predict_proba(frame), elsewhere)
     with pytest.raises(NotFittedError):
         clone(pipeline[-1]).predict(frame)
 
 
 def test_random_states_and_cores(labels: Any) -> None:
-    chosen = dict(SMALL, random_state=np.random.RandomState(5), k=3)
+    state = np.random.RandomState(5)
+    chosen = dict(SMALL, random_state=state, k=3)
     first = KerHRMClassifier(**chosen, n_jobs=1).fit(labels.x, labels.y)
     chosen["random_state"] = first.seed_
     again = KerHRMClassifier(**chosen, n_jobs=-1).fit(labels.x, labels.y)
@@ -77,15 +80,17 @@ def test_a_fit_passes_through_few_files(
     files: set[str] = set()
 
     def called(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(root):
-            files.add(frame.f_code.co_filename)
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(root):
+            files.add(file)
 
     sys.setprofile(called)
     try:
         model.fit(table.x, table.y)
     finally:
         sys.setprofile(None)
-    assert model.predictor_ == ("erm" if case == "null" else predictor)
+    expected = "erm" if case == "null" else predictor
+    assert model.predictor_ == (expected)
     assert 10 < len(files) <= 41
 
 

@@ -76,7 +76,8 @@ def by_skops(model: Any) -> Any:
     """As the documentation says."""
     skops = pytest.importorskip("skops.io")
     data = skops.dumps(model)
-    return skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    types = skops.get_untrusted_types(data=data)
+    return skops.loads(data, trusted=types)
 
 
 WAYS: dict[str, Callable[[Any], Any]] = {
@@ -90,11 +91,10 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.fixture(scope="module")
 def fits() -> dict[str, Any]:
-    models = {name: clone(model) for name, (model, _) in FITS.items()}
-    return {
-        name: model.fit(X, target(model), **FITS[name][1])
-        for name, model in models.items()
-    }
+    fitted = {}
+    for name, (model, given) in FITS.items():
+        fitted[name] = clone(model).fit(X, target(model), **given)
+    return fitted
 
 
 def target(model: Any) -> pd.Series:
@@ -104,25 +104,27 @@ def target(model: Any) -> pd.Series:
 def outputs(model: Any, name: str) -> list[Any]:
     arrays = [model.predict(X)]
     if isinstance(model, KerHRMClassifier | KerHRMRegressor):
-        given = FITS[name][1]
+        _, given = FITS[name]
         y = target(model)
-        arrays.append(model.predict_environment_proba(X, y, **given))
-        arrays.append(model.report(X, y, Z["place"], **given).errors.to_numpy())
-        arrays.append(np.array(str(model.report_) + str(model.history_)))
+        memberships = model.predict_environment_proba(X, y, **given)
+        report = model.report(X, y, Z["place"], **given)
+        text = str(model.report_) + str(model.history_)
+        arrays += [memberships, report.errors.to_numpy(), np.array(text)]
     return arrays
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", FITS)
 def test_it_comes_back_with_the_same_bits(name: str, way: str, fits: Any) -> None:
-    model = WAYS[way](fits[name])
-    assert vars(model).keys() == vars(fits[name]).keys()
-    for found, expected in zip(
-        outputs(model, name), outputs(fits[name], name), strict=True
-    ):
+    fitted = fits[name]
+    model = WAYS[way](fitted)
+    assert vars(model).keys() == vars(fitted).keys()
+    pairs = zip(outputs(model, name), outputs(fitted, name), strict=True)
+    for found, expected in pairs:
         assert_array_equal(found, expected)
-    again = clone(model).fit(X, target(model), **FITS[name][1])
-    assert_array_equal(again.predict(X), fits[name].predict(X))
+    _, given = FITS[name]
+    again = clone(model).fit(X, target(model), **given)
+    assert_array_equal(again.predict(X), fitted.predict(X))
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -134,11 +136,14 @@ def test_its_state_holds_no_tensor(name: str, fits: Any) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_parameters_come_back_before_a_fit(way: str) -> None:
     for model, _ in FITS.values():
-        assert str(WAYS[way](model).get_params()) == str(model.get_params())
+        again = WAYS[way](model)
+        assert str(again.get_params()) == str(model.get_params())
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_file_that_is_mapped_to_memory(fits: Any, tmp_path: Path) -> None:
-    joblib.dump(fits["numbers"], tmp_path / "model")
-    model = joblib.load(tmp_path / "model", mmap_mode="r")
-    assert_array_equal(model.predict(X), fits["numbers"].predict(X))
+    fitted = fits["numbers"]
+    path = tmp_path / "model"
+    joblib.dump(fitted, path)
+    model = joblib.load(path, mmap_mode="r")
+    assert_array_equal(model.predict(X), fitted.predict(X))

@@ -38,7 +38,8 @@ N = 100
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(N, 2))
 TIME = RANDOM.random(N)
-Y = X[:, 0] + 0.1 * RANDOM.normal(size=N)
+noise = 0.1 * RANDOM.normal(size=N)
+Y = X[:, 0] + noise
 CLASS = (X[:, 0] > 0).astype(int)
 FAST: dict[str, Any] = {"network": (4,), "steps": 3, "random_state": 0}
 KERHRM: dict[str, Any] = {
@@ -105,7 +106,8 @@ def outputs(name: str) -> np.ndarray:
         errors = model.report(X, y, TIME > 0.5, **given).errors
         proba = model.predict_environment_proba(X, y, **given)
         arrays += [errors.to_numpy(), proba, model.theta_]
-    return np.concatenate([np.ravel(array).astype(float) for array in arrays])
+    flat = [np.ravel(array).astype(float) for array in arrays]
+    return np.concatenate(flat)
 
 
 @contextlib.contextmanager
@@ -166,28 +168,35 @@ def test_a_setting_of_the_caller_changes_nothing(setting: str, expected: Any) ->
 def test_no_more_threads_than_cores(n_jobs: int) -> None:
     before = torch.get_num_threads()
     with cores(n_jobs):
-        expected = 1 if n_jobs in (1, -(10**30)) else cpu_count()
-        assert torch.get_num_threads() == expected
+        n_cores = 1 if n_jobs in (1, -(10**30)) else cpu_count()
+        assert torch.get_num_threads() == n_cores
     assert torch.get_num_threads() == before
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.0, "2", True, [1]])
 def test_a_number_of_cores_that_is_none_is_refused(n_jobs: Any) -> None:
+    model = TangentRidge(n_jobs=n_jobs)
     with pytest.raises(KerhrmError, match="n_jobs must be a whole number other than 0"):
-        TangentRidge(n_jobs=n_jobs).fit(X, CLASS)
+        model.fit(X, CLASS)
 
 
 @pytest.mark.parametrize("name", ["KerHRM", "ridge", "ERM"])
 def test_a_seed_that_was_drawn_is_the_seed(name: str) -> None:
-    model = FITS[name][0]
+    model, _ = FITS[name]
     y = CLASS if name == "ERM" else Y
     state = np.random.RandomState(3)
-    drawn = sklearn.base.clone(model).set_params(random_state=state).fit(X, y)
-    again = sklearn.base.clone(model).set_params(random_state=drawn.seed_).fit(X, y)
-    assert_array_equal(drawn.predict(X), again.predict(X))
-    numpys = sklearn.base.clone(model).set_params(random_state=np.int64(drawn.seed_))
-    assert_array_equal(numpys.fit(X, y).predict(X), again.predict(X))
-    assert type(numpys.seed_) is int
+    drawn = sklearn.base.clone(model).set_params(random_state=state)
+    drawn.fit(X, y)
+    again = sklearn.base.clone(model).set_params(random_state=drawn.seed_)
+    again.fit(X, y)
+    outputs = again.predict(X)
+    assert_array_equal(drawn.predict(X), outputs)
+
+    seed_of_numpy = np.int64(drawn.seed_)
+    by_numpy = sklearn.base.clone(model).set_params(random_state=seed_of_numpy)
+    by_numpy.fit(X, y)
+    assert_array_equal(by_numpy.predict(X), outputs)
+    assert type(by_numpy.seed_) is int
 
 
 def test_erm_has_the_seed_of_the_fit() -> None:
@@ -207,10 +216,10 @@ def test_erm_has_the_seed_of_the_fit() -> None:
     "seed", ["0", 1.5, True, np.random.default_rng(0), [0], float("nan")]
 )
 def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
-    with pytest.raises(
-        KerhrmError, match=r"random_state must be .*; use random_state=0"
-    ):
-        TangentRidge(random_state=seed).fit(X, CLASS)
+    model = TangentRidge(random_state=seed)
+    message = r"random_state must be .*; use random_state=0"
+    with pytest.raises(KerhrmError, match=message):
+        model.fit(X, CLASS)
 
 
 def test_parameters_that_are_set_after_a_fit_change_no_environments() -> None:

@@ -35,7 +35,8 @@ def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
         assert effect.low == pytest.approx(interval.low)
         assert effect.high == pytest.approx(interval.high)
         significant = effect.p <= 0.05
-        assert significant == (not effect.low < 0 < effect.high)
+        includes_zero = effect.low < 0 < effect.high
+        assert significant == (not includes_zero)
     reverse = paired(b, a)
     assert reverse.estimate == pytest.approx(-effect.estimate, abs=1e-9)
     assert reverse.low == pytest.approx(-effect.high, abs=1e-9)
@@ -87,7 +88,8 @@ def test_the_error_of_a_reference_widens_the_interval(
     t = scipy.stats.t(len(values) - 1).ppf(0.975)
     least = certain.high - certain.estimate
     half = uncertain.high - uncertain.estimate
-    assert half == pytest.approx(math.hypot(least, t * error))
+    expected = math.hypot(least, t * error)
+    assert half == pytest.approx(expected)
 
 
 def effect_of(estimate: float, half: float) -> Effect:

@@ -34,11 +34,14 @@ def x() -> Tensor:
 def gradients(network: Network, x: Tensor) -> np.ndarray:
     """Phi (n, p), one point after the other."""
     leaves = network.trainable()
-    rows = [
-        torch.autograd.grad(leaves(x[i : i + 1]).sum(), [*leaves.weights.values()])
-        for i in range(len(x))
-    ]
-    return torch.stack([torch.cat([g.flatten() for g in row]) for row in rows]).numpy()
+    weights = list(leaves.weights.values())
+    rows = []
+    for i in range(len(x)):
+        output = leaves(x[i : i + 1]).sum()
+        of_point = torch.autograd.grad(output, weights)
+        flat = [gradient.flatten() for gradient in of_point]
+        rows.append(torch.cat(flat))
+    return torch.stack(rows).numpy()
 
 
 def test_it_is_the_truncated_svd_of_the_explicit_matrix(
@@ -48,8 +51,15 @@ def test_it_is_the_truncated_svd_of_the_explicit_matrix(
     fitted = NTFMap.fit(network, x, K)
     psi, f0 = fitted.transform(new)
     assert_close(f0, network(new))
-    u, s, vt = np.linalg.svd(gradients(network, x), full_matrices=False)
-    signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
+    phi = gradients(network, x)
+    phi_of_new = gradients(network, new)
+    u, s, vt = np.linalg.svd(phi, full_matrices=False)
+    signs = []
+    for column in u.T[:K]:
+        largest = np.abs(column).argmax()
+        signs.append(np.sign(column[largest]))
+    expected = u[:, :K] * s[:K] * signs
+    expected_of_new = phi_of_new @ vt[:K].T * signs
     assert_allclose(fitted.s, s[:K], rtol=1e-9)
-    assert_allclose(fitted.psi, u[:, :K] * s[:K] * signs, atol=1e-7)
-    assert_allclose(psi, gradients(network, new) @ vt[:K].T * signs, atol=1e-7)
+    assert_allclose(fitted.psi, expected, atol=1e-7)
+    assert_allclose(psi, expected_of_new, atol=1e-7)

@@ -17,13 +17,11 @@ K = 5
 def features(n: int, p: int = 40, seed: int = 0, decay: float = 0.8) -> np.ndarray:
     """A matrix Phi (n, p) of full column rank with decaying singular values."""
     rng = np.random.default_rng(seed)
-    left = np.linalg.qr(rng.standard_normal((n, p)))[0]
-    right = rng.standard_normal((p, p))
-    return (
-        left
-        * (10 * decay ** np.arange(left.shape[1]))
-        @ np.linalg.qr(right)[0][: left.shape[1]]
-    )
+    left, _ = np.linalg.qr(rng.standard_normal((n, p)))
+    right, _ = np.linalg.qr(rng.standard_normal((p, p)))
+    rank = left.shape[1]
+    singular_values = 10 * decay ** np.arange(rank)
+    return left * singular_values @ right[:rank]
 
 
 def gram(phi: np.ndarray) -> Tensor:
@@ -39,13 +37,17 @@ def test_reduction_is_the_truncated_svd(
     phi = features(n)
     got_u, got_s = reduce(gram(phi), K)
     u, s, _ = np.linalg.svd(phi, full_matrices=False)
-    signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
+    signs = []
+    for column in u.T[:K]:
+        largest = np.abs(column).argmax()
+        signs.append(np.sign(column[largest]))
     assert_allclose(got_s, s[:K], rtol=1e-9)
     assert_allclose(got_u, u[:, :K] * signs, atol=1e-7)
 
 
 def test_signs_depend_on_the_subspace_alone() -> None:
-    u = torch.from_numpy(np.random.default_rng(0).standard_normal((8, 3)))
+    rng = np.random.default_rng(0)
+    u = torch.from_numpy(rng.standard_normal((8, 3)))
     fixed = fix_signs(u)
     flips = torch.tensor([1.0, -1.0, -1.0], dtype=u.dtype)
     assert torch.equal(fixed, fix_signs(u * flips))
@@ -55,8 +57,9 @@ def test_signs_depend_on_the_subspace_alone() -> None:
 
 @pytest.mark.parametrize("k", [0, 13])
 def test_dimension_outside_the_data_is_refused(k: int) -> None:
+    kappa = gram(features(12))
     with pytest.raises(KerhrmError, match=rf"k={k} needs 1 <= k <= n=12; choose k"):
-        reduce(gram(features(12)), k)
+        reduce(kappa, k)
 
 
 @given(
@@ -68,9 +71,10 @@ def test_dimension_outside_the_data_is_refused(k: int) -> None:
 def test_more_dimensions_than_rank_are_refused(
     rank: int, n: int, dtype: torch.dtype, seed: int
 ) -> None:
-    kappa = gram(features(n, p=rank, seed=seed)).to(dtype)
-    assert reduce(kappa, rank)[1].shape == (rank,)
-    with pytest.raises(
-        KerhrmError, match=rf"rank {rank}, less than k={rank + 1}; set k <= {rank}"
-    ):
+    phi = features(n, p=rank, seed=seed)
+    kappa = gram(phi).to(dtype)
+    _, s = reduce(kappa, rank)
+    assert s.shape == (rank,)
+    message = rf"rank {rank}, less than k={rank + 1}; set k <= {rank}"
+    with pytest.raises(KerhrmError, match=message):
         reduce(kappa, rank + 1)
