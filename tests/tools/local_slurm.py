@@ -232,10 +232,11 @@ class Slurm:
             "--sort=i",
             f"--Format={fields},tres-per-job:|,partition:|",
         ).splitlines()
-        return [
-            dict(zip(keys, map(str.strip, line.split("|")), strict=False))
-            for line in lines
-        ]
+        rows = []
+        for line in lines:
+            cells = map(str.strip, line.split("|"))
+            rows.append(dict(zip(keys, cells, strict=False)))
+        return rows
 
     def _write(self) -> None:
         folder = self.folder

@@ -252,8 +252,9 @@ def test_it_is_one_line(name: str) -> None:
 def test_a_parameter_is_named_with_what_it_can_be(
     given: dict[str, Any], words: str
 ) -> None:
+    model = clone(ESTIMATORS["regressor"])
     with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
-        clone(ESTIMATORS["regressor"]).set_params(**given).fit(X, X[:, 0])
+        model.set_params(**given).fit(X, X[:, 0])
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 

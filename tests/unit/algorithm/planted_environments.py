@@ -83,7 +83,8 @@ def direction(theta: Tensor, k: int) -> Directions:
     one = torch.ones(1).double()
     in_k = torch.arange(K_MAX) < k
     theta = torch.where(in_k, theta, 0.0)
-    return Directions(theta[None], torch.tensor([k]), one, one, 0)
+    length = torch.tensor([k])
+    return Directions(theta[None], length, one, one, 0)
 
 
 def later(

@@ -33,12 +33,14 @@ def test_a_candidate_uses_the_first_columns_alone() -> None:
     psi[:, 3:] = 100
     psi_v[:, 3:] = -100
     got = first(data, 2, 3, n_init=3)
-    of_other_columns = first(with_psi(data, psi, psi_v), 2, 3, n_init=3)
+    other_columns = with_psi(data, psi, psi_v)
+    of_other_columns = first(other_columns, 2, 3, n_init=3)
     same(got, of_other_columns)
     slopes_of_2 = got.slopes[0]
     assert not slopes_of_2[:, 2:].any()
     alone = first(data, 3, n_init=3)
-    assert torch.equal(alone.train[0], got.candidate(3).train)
+    of_3 = got.candidate(3)
+    assert torch.equal(alone.train[0], of_3.train)
 
 
 @pytest.mark.parametrize("projection", ["newest", "all"])

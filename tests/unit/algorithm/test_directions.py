@@ -34,7 +34,8 @@ def random_problem(
 ) -> Problem:
     """Features of unequal scale; ``unit`` multiplies Psi."""
     rng = np.random.default_rng(seed)
-    scale = np.geomspace(5, 0.5, K_MAX) * rng.uniform(0.5, 2)
+    decay = np.geomspace(5, 0.5, K_MAX)
+    scale = decay * rng.uniform(0.5, 2)
     u = rng.standard_normal((N, K_MAX)) * scale
     psi_v = rng.standard_normal((M, K_MAX)) * scale
     f0 = 0.1 * rng.standard_normal(N)
@@ -101,7 +102,8 @@ def test_every_candidate_minimises_its_losses_and_the_penalty(
         losses = []
         slopes = []
         for e in range(2):
-            loss = (r[:, e] * squares).sum() / r[:, e].sum()
+            size = r[:, e].sum()
+            loss = (r[:, e] * squares).sum() / size
             (slope,) = torch.autograd.grad(loss, theta, create_graph=True)
             losses.append(loss)
             slopes.append(slope)
@@ -145,12 +147,15 @@ def test_the_unit_of_psi_does_not_matter(unit: float, penalty: str) -> None:
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None:
     problem = random_problem(task=task)
-    learned = [environments([2, 5], seed=1), environments([2], seed=2)]
+    first = environments([2, 5], seed=1)
+    second = environments([2], seed=2)
+    learned = [first, second]
     directions = learn_directions(problem, learned, OPTIONS)
     psi = torch.cat([problem.psi_train, problem.psi_validation])
     f0 = torch.cat([problem.f0_train, problem.f0_validation])
     y = torch.cat([problem.y, problem.y_validation]).numpy()
-    for theta, score in zip(directions.theta, directions.score.tolist(), strict=True):
+    scores = directions.score.tolist()
+    for theta, score in zip(directions.theta, scores, strict=True):
         outputs = (f0 + psi @ theta).numpy()
         points = scores_of_points(outputs, y, task)
         means = []
@@ -196,7 +201,8 @@ def test_an_environment_that_was_dropped_does_not_score() -> None:
     assert_close(got.theta, expected.theta)
     assert_close(got.score, expected.score)
     with_all_three = learn_directions
-    assert (with_all_three(problem, [three], OPTIONS).score != got.score).any()
+    scores_of_three = with_all_three(problem, [three], OPTIONS).score
+    assert (scores_of_three != got.score).any()
 
 
 @pytest.mark.parametrize(
@@ -292,7 +298,9 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     hits = (problem.y > 0).double()[:, None]
     hits_v = (problem.y_validation > 0).double()[:, None]
     positives = given_environments(hits, hits_v, [5])
-    everybody = given_environments(torch.ones_like(hits), torch.ones_like(hits_v), [5])
+    ones = torch.ones_like(hits)
+    ones_v = torch.ones_like(hits_v)
+    everybody = given_environments(ones, ones_v, [5])
     assert chosen([positives] * 2, always_up, right) == 1
     assert chosen([positives, everybody], always_up, right) == 2
 
@@ -306,7 +314,8 @@ def test_points_score_by_sign_or_squared_error() -> None:
     outputs = torch.tensor([[0.5, -2.0], [1.0, 3.0]])
     y = torch.tensor([1.0, -2.0])
     scores = point_scores(outputs, y, "regression")
-    assert scores.tolist() == [[-0.25, 0], [0, -25]]
+    expected = [[-0.25, 0], [0, -25]]
+    assert scores.tolist() == expected
 
 
 def test_erm_is_ridge_regression_with_k_by_validation() -> None:

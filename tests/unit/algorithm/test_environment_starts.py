@@ -32,7 +32,8 @@ def test_nested_starts_are_the_environments_of_the_dimension_before(
 
     random_starts = NESTED | {"init": "random"}
     usual = first(data, 2, **random_starts)
-    assert torch.equal(got.candidate(2).train, usual.train[0])
+    of_two = got.candidate(2)
+    assert torch.equal(of_two.train, usual.train[0])
 
     theta = torch.ones(K_MAX).double()
     later(data, theta, **NESTED)
@@ -57,7 +58,8 @@ def test_nested_starts_are_random_again_after_a_degenerate_split(
 def test_dropped_environments_are_no_part_of_a_start(
     seen: list[tuple[Tensor, Tensor]],
 ) -> None:
-    got = first(planted(0), 2, 4, **NESTED, n_environments=3, min_share=0.3)
+    data = planted(0)
+    got = first(data, 2, 4, **NESTED, n_environments=3, min_share=0.3)
     # some points' environment was dropped
     total_shares = got.train[0].sum(-1)
     assert total_shares.min() < 0.9

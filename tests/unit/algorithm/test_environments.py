@@ -177,7 +177,9 @@ def test_the_record_gives_new_points_the_memberships_of_the_fit(
     label = options.get("clustering_target") == "label"
     y = data.y if label else data.target
     y_v = data.y_validation if label else data.target_validation
-    for got in (first(data, 2, 4, **options), later(data, *thetas, **options)):
+    of_first = first(data, 2, 4, **options)
+    of_later = later(data, *thetas, **options)
+    for got in (of_first, of_later):
         for g, k in enumerate(got.k.tolist()):
             slopes = got.slopes[g].mT
             train = got.probabilities(k, data.psi_train @ slopes, y)

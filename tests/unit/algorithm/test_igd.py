@@ -120,7 +120,8 @@ def test_features_beyond_k_have_no_say(task: Task) -> None:
     problem = replace(task.problem, u=u, s=s)
     short = replace(direction, theta=direction.theta[:2])
     cut, _ = train_igd(task.mlp, task.x, problem, short, 10.0, options)
-    assert_close(cut(task.x), whole(task.x), rtol=1e-3, atol=1e-4)
+    outputs = cut(task.x)
+    assert_close(outputs, whole(task.x), rtol=1e-3, atol=1e-4)
 
 
 def test_a_smoothing_that_stays_draws_the_network_along_theta(task: Task) -> None:
@@ -254,7 +255,8 @@ def run(request: pytest.FixtureRequest) -> Run:
         noise_in_columns = draw.standard_normal((n, 2)) * [1.5, 0.3]
         noise = draw.standard_normal((n, 4))
         x = np.hstack([columns + noise_in_columns, noise])
-        points.append((torch.from_numpy(x).float(), torch.from_numpy(y)))
+        inputs = torch.from_numpy(x).float()
+        points.append((inputs, torch.from_numpy(y)))
     (x, y), (x_v, y_v) = points
     network = init_mlp(request.param, (6, 64, 1))
     features = NTFMap.fit(network, x, 8)
@@ -279,7 +281,8 @@ def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> No
     assert trained.score == pytest.approx(scores[best])
     scores_in_history = [row["score"] for row in trained.history]
     assert scores_in_history == pytest.approx(scores)
-    assert torch.equal(trained.network(run.x), alone[best](run.x))
+    outputs = trained.network(run.x)
+    assert torch.equal(outputs, alone[best](run.x))
     outputs = torch.stack([network(run.x) for network in alone])
     spread = outputs.diff(dim=0).abs().amax(-1)
     assert spread.min() > 0.01  # the weight matters
@@ -293,7 +296,8 @@ def test_the_rule_picks_the_step_as_well(run: Run) -> None:
     # the earliest among equals
     best = max(ends, key=lambda end: run.worst(end.network))
     outputs = trained.network(run.x)
-    assert_close(outputs, best.network(run.x), rtol=1e-4, atol=1e-5)
+    expected = best.network(run.x)
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-5)
     (row,) = trained.history
     assert row["step"] == best.history[0]["n_steps"]
     assert row["n_steps"] == 20

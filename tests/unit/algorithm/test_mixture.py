@@ -101,7 +101,8 @@ def literal_objective(
     logits = weights.log().expand(len(y), -1)
     mixing = Categorical(logits=logits)
     density = MixtureSameFamily(mixing, centres)
-    penalty = rho / (2 * sigma**2) * (theta**2).sum()
+    squared_length = (theta**2).sum()
+    penalty = rho / (2 * sigma**2) * squared_length
     return -density.log_prob(y).mean() + penalty
 
 
@@ -120,7 +121,8 @@ def test_every_step_lowers_the_objective_down_to_its_definition(case: Problem) -
     for r in range(2):
         last = int(fit.n_iterations[r])
         counts = [int(step.n_iterations[r]) for step in steps]
-        expected_counts = [min(t, last) for t in range(1, len(steps) + 1)]
+        numbers = range(1, len(steps) + 1)
+        expected_counts = [min(t, last) for t in numbers]
         assert counts == expected_counts
         theta = fit.theta[r]
         weights = fit.weights[r]
@@ -151,7 +153,8 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
         density = Normal(psi @ theta.T, scale)
         log_joint = weights.log() + density.log_prob(y[:, None])
         likelihood = (r * log_joint).sum(-1).mean()
-        penalty = case.rho / (2 * scale**2) * (theta**2).sum()
+        squared_length = (theta**2).sum()
+        penalty = case.rho / (2 * scale**2) * squared_length
         value = penalty - likelihood
         value.backward()
         assert leaf.grad is not None
@@ -168,7 +171,8 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
     step = case.fit(max_iter=1)
     assert_close(step.theta[0], theta, rtol=1e-5, atol=1e-6)
     assert_close(step.weights[0], weights, rtol=1e-5, atol=1e-6)
-    assert_close(step.sigma[0, 0], scale, rtol=1e-5, atol=1e-6)
+    sigma_of_step = step.sigma[0, 0]
+    assert_close(sigma_of_step, scale, rtol=1e-5, atol=1e-6)
     assert not step.converged.any()
 
 
@@ -180,7 +184,8 @@ def test_responsibilities_are_bayes_rule(case: Problem) -> None:
     y = case.y.numpy()
     theta = fit.theta.numpy()
     sigma = float(fit.sigma[0])
-    density = scipy.stats.norm.pdf(y[:, None], psi @ theta.T, sigma)
+    centres = psi @ theta.T
+    density = scipy.stats.norm.pdf(y[:, None], centres, sigma)
     joint = fit.weights.numpy() * density
     likelihood = joint.sum(-1)
     assert_allclose(got.sum(-1), 1, rtol=1e-12)
@@ -199,8 +204,10 @@ def test_names_of_the_clusters_mean_nothing() -> None:
     for order in map(list, permutations(range(3))):
         renamed = case._replace(start=case.start[..., order])
         other = renamed.fit(max_iter=20)
-        assert_close(other.theta, fit.theta[:, order], rtol=1e-8, atol=1e-10)
-        assert_close(other.weights, fit.weights[:, order], rtol=1e-8, atol=1e-10)
+        permuted = fit.theta[:, order]
+        assert_close(other.theta, permuted, rtol=1e-8, atol=1e-10)
+        permuted_weights = fit.weights[:, order]
+        assert_close(other.weights, permuted_weights, rtol=1e-8, atol=1e-10)
         assert_close(other.objective, fit.objective, rtol=1e-10, atol=1e-10)
 
 
@@ -292,7 +299,8 @@ def gaussians(seed: int) -> tuple[Tensor, Tensor, Tensor]:
     low = rng.normal(-2, 0.4, 150)
     high = rng.normal(1.5, 1.3, 250)
     y = np.concatenate([low, high])
-    start = np.where((y < 0)[:, None], [0.9, 0.1], [0.2, 0.8])
+    is_low = (y < 0)[:, None]
+    start = np.where(is_low, [0.9, 0.1], [0.2, 0.8])
     psi = torch.ones(400, 1).double()
     return psi, torch.from_numpy(y), torch.from_numpy(start)[None]
 
@@ -315,7 +323,8 @@ def test_of_a_constant_feature_it_is_scikit_learns_mixture_of_gaussians(
         random_state=0,
     )
     expected.fit(rows)
-    assert_allclose(fit.theta[0, :, 0], expected.means_[:, 0], atol=1e-4)
+    centres = fit.theta[0, :, 0]
+    assert_allclose(centres, expected.means_[:, 0], atol=1e-4)
     assert_allclose(fit.weights[0], expected.weights_, atol=1e-4)
     variances = np.broadcast_to(expected.covariances_.flatten(), 2)
     assert_allclose(fit.sigma[0] ** 2, variances, atol=1e-4)
@@ -405,7 +414,8 @@ def test_both_ways_give_the_clusters_moments(
     concentration = np.full(n_clusters, 0.3)
     shares = rng.dirichlet(concentration, (6, 30))
     r = shares.transpose(0, 2, 1).copy()
-    arrays = map(torch.from_numpy, (psi, y, np.ones_like(y)))
+    ones = np.ones_like(y)
+    arrays = map(torch.from_numpy, (psi, y, ones))
     moments = ClusterMoments(*arrays)
     assert (moments.products is None) == (limit == 0)
     second, cross = moments.weighted(torch.from_numpy(r))

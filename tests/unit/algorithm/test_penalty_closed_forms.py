@@ -103,7 +103,8 @@ def literal_objective(
     """The formula of M_p, every derivative by autograd."""
     n, k = d.psi.shape
     n_environments = d.r.shape[1]
-    mean_eigenvalue = torch.linalg.eigvalsh(d.psi.T @ d.psi / n).mean()
+    second = d.psi.T @ d.psi / n
+    mean_eigenvalue = torch.linalg.eigvalsh(second).mean()
     rho = ridge * mean_eigenvalue
     shares = [d.r[:, e] for e in range(n_environments)]
     if by_size:
@@ -176,7 +177,8 @@ def test_as_alpha_grows_the_gradients_agree(whiten: bool) -> None:
     second = np.einsum("en,na,nb->eab", shares, psi, psi)
     cross = np.einsum("en,na,n->ea", shares, psi, y)
     # two environments, k equations: there the variance is zero whatever the metric
-    equal = np.linalg.solve(second[0] - second[1], cross[0] - cross[1])
+    difference = second[0] - second[1]
+    equal = np.linalg.solve(difference, cross[0] - cross[1])
     distances = []
     for alpha in (1e2, 1e4, 1e6):
         theta = invariant_direction(*d, alpha, METRICS[whiten]).numpy()
@@ -193,7 +195,7 @@ def test_one_environment_is_least_squares_whatever_alpha(
     alpha: float, whiten: bool
 ) -> None:
     psi, y, _ = data(2)
-    expected = np.linalg.lstsq(psi.numpy(), y.numpy())[0]
+    expected, *_ = np.linalg.lstsq(psi.numpy(), y.numpy())
     one = torch.ones(40, 1)
     thrice_the_same = torch.full((40, 3), 1 / 3)
     for r in (one, thrice_the_same):

@@ -340,7 +340,8 @@ def test_what_psi_v_still_explains_of_the_direction(seed: int, k: int) -> None:
     So nothing is left of an eigenvector of C, and of no other direction.
     """
     rng = np.random.default_rng(seed)
-    psi = rng.standard_normal((30, k)) * rng.uniform(0.3, 3, k)
+    scale = rng.uniform(0.3, 3, k)
+    psi = rng.standard_normal((30, k)) * scale
     second = psi.T @ psi
     eigenvector = np.linalg.eigh(second)[1][:, 0]
     for theta in (rng.standard_normal(k), eigenvector):

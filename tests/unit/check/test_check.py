@@ -36,7 +36,8 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table["pay"] = pay.round(3)
     table["tax"] = (0.3 * table["pay"]).round(3)
     is_missing = random.random(n) < 0.05
-    table["age"] = np.where(is_missing, -999, random.integers(18, 65, n))
+    ages = random.integers(18, 65, n)
+    table["age"] = np.where(is_missing, -999, ages)
     path = tmp_path_factory.mktemp("csv") / "pay.csv"
     table.to_csv(path, index=False)
     return path
@@ -74,7 +75,8 @@ def test_odd_columns_are_named(pay: Path) -> None:
 
 
 def test_labels_and_an_auxiliary_column(pay: Path) -> None:
-    table = read_table(pay, dates=["from"]).drop(columns=["id", "tax", "pay", "age"])
+    table = read_table(pay, dates=["from"])
+    table = table.drop(columns=["id", "tax", "pay", "age"])
     size = table.pop("size")
     noise = np.random.default_rng(0).normal(size=1200)
     table["large"] = np.where(size + noise > 0, "yes", "no")
@@ -103,7 +105,8 @@ def places() -> pd.DataFrame:
     share = np.where(is_early, 0.99, 0.7)
     agrees = random.random(n) < share
     noise = 0.3 * random.normal(size=n)
-    table = pd.DataFrame({"s": np.where(agrees, y, -y) + noise})
+    spurious = np.where(agrees, y, -y) + noise
+    table = pd.DataFrame({"s": spurious})
     table["v"] = y + 1.5 * random.normal(size=n)
     table["y"] = np.where(y > 0, "up", "down")
     table["place"] = np.where(is_early, "early", "late")
@@ -116,7 +119,8 @@ def test_auxiliary_categories_that_no_training_row_has_are_left_out(
     places: pd.DataFrame,
 ) -> None:
     rare = places.drop(columns="day")
-    rare.loc[::40, "place"] = [f"place {i}" for i in range(10)]
+    few_places = [f"place {i}" for i in range(10)]
+    rare.loc[::40, "place"] = few_places
     facts = check(rare, "y", auxiliary=["place"]).report.facts
     message = re.search(r"(\d) test rows? with 'place' in no", facts["left out"])
     assert message

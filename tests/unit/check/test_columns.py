@@ -109,7 +109,8 @@ def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> N
 
 def test_what_looks_alike_is_one_group_label_and_name(plain: pd.DataFrame) -> None:
     place = ["K\xf6ln", "Ko\u0308ln", "Bonn", "Bonn\u200b"] * 20
-    table = plain.assign(**{"\ufeffpla\xf6": place}, y=plain["y"] > 0)
+    is_positive = plain["y"] > 0
+    table = plain.assign(**{"\ufeffpla\xf6": place}, y=is_positive)
     for group in ("pla\xf6", "plao\u0308\u200b"):
         names = check(table, "y\u2060", group=group).report.errors.index
         assert {"pla\xf6 K\xf6ln", "pla\xf6 Bonn"} < set(names)
@@ -160,7 +161,8 @@ def test_a_constant_column_with_empty_cells_is_no_constant(plain: pd.DataFrame) 
 
 
 def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
-    flag = pd.Series([True, False, True, None] * 20, dtype=object)
+    cells = [True, False, True, None] * 20
+    flag = pd.Series(cells, dtype=object)
     inputs = check(plain.assign(flag=flag), "y").X_test
     assert set(inputs["flag"]) == {0, 1}
     assert inputs["missingindicator_flag"].sum() > 0

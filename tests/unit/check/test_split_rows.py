@@ -75,7 +75,8 @@ def test_rows_that_differ_in_the_target_alone_are_on_one_side() -> None:
     random = np.random.default_rng(0)
     unit = np.repeat(np.arange(40), 4)
     inputs = random.normal(size=(40, 3))
-    table = pd.DataFrame(inputs, columns=["a", "b", "c"]).iloc[unit]
+    of_units = pd.DataFrame(inputs, columns=["a", "b", "c"])
+    table = of_units.iloc[unit]
     unit_target = random.normal(size=40)[unit]
     table["y"] = unit_target + 0.1 * random.normal(size=160)
 

@@ -73,16 +73,19 @@ def test_alike_is_two_one_sided_tests() -> None:
 
 
 def test_steady_rejects_as_often_as_it_may_at_the_limit() -> None:
-    draws = np.random.default_rng(2).normal(0, 0.02, (2000, 5))
+    rng = np.random.default_rng(2)
+    draws = rng.normal(0, 0.02, (2000, 5))
     p_values = [steady("std", seeds, 0.02).p_for for seeds in draws]
     rejected = np.mean(np.array(p_values) <= 0.05)
     assert rejected == pytest.approx(0.05, abs=0.02)
 
 
 def test_the_interval_of_a_deviation_covers_it() -> None:
-    draws = np.random.default_rng(3).normal(0, 2.0, (1000, 6))
+    rng = np.random.default_rng(3)
+    draws = rng.normal(0, 2.0, (1000, 6))
     tests = [steady("std", seeds, 1.0) for seeds in draws]
-    covered = np.mean([test.low <= 2.0 <= test.high for test in tests])
+    covers = [test.low <= 2.0 <= test.high for test in tests]
+    covered = np.mean(covers)
     assert covered == pytest.approx(0.95, abs=0.02)
 
 
@@ -97,7 +100,8 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
     whole = all_of([of(p) for p in ps])
     least_sure = max(ps)
     assert whole.p_for == least_sure
-    assert whole.p_against == pytest.approx(min(1, len(ps) * (1 - least_sure)))
+    bound = len(ps) * (1 - least_sure)
+    assert whole.p_against == pytest.approx(min(1, bound))
     assert whole.measure == of(least_sure).measure
     assert whole.tests == len(ps)
 
@@ -105,7 +109,8 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
 @given(probabilities)
 def test_one_of_many_is_bonferronis(ps: list[float]) -> None:
     whole = at_least(1, [of(p) for p in ps])
-    assert whole.p_for == pytest.approx(min(1, len(ps) * min(ps)))
+    bound = len(ps) * min(ps)
+    assert whole.p_for == pytest.approx(min(1, bound))
     assert whole.p_against == pytest.approx(1 - min(ps))
 
 

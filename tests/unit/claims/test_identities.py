@@ -112,7 +112,9 @@ def test_selection_changes_the_label_given_s() -> None:
     for r in (data.r, data.r_second, *data.test_r):
         selected = without_selection * kept_given_y(y, r, data.tau)
         laws.append(selected / selected.sum())
-    total_variations = [np.abs(p - q).sum() / 2 for p, q in combinations(laws, 2)]
+    total_variations = []
+    for p, q in combinations(laws, 2):
+        total_variations.append(np.abs(p - q).sum() / 2)
     assert max(total_variations) == pytest.approx(effect_of(8), abs=1e-6)
 
 
@@ -141,7 +143,8 @@ def test_the_invariant_predictor_is_minimax() -> None:
         constraints={"type": "ineq", "fun": lambda z: z[-1] - risks(z[:-1])},
     )
     invariant = (2 * S - 1) * np.array([-1, -1, 1, 1])  # E[Y | S]
-    excess = risks(invariant).max() - risks(minimax.x[:-1]).max()
+    worst_of_minimax = risks(minimax.x[:-1]).max()
+    excess = risks(invariant).max() - worst_of_minimax
     assert excess == pytest.approx(effect_of(9), abs=1e-6)
 
     def information(blocks: tuple[int, ...]) -> float:
@@ -208,7 +211,8 @@ def test_training_is_linear_regression(lab: Lab) -> None:
 
     # the linearisation, in the basis of K's eigenvectors
     ntf, f0 = extract(network, x)
-    values, vectors = torch.linalg.eigh(ntf.kernel(ntf).double())
+    kernel = ntf.kernel(ntf).double()
+    values, vectors = torch.linalg.eigh(kernel)
     rate = 0.5 * n / float(values[-1])  # of |f - y|^2 / n, stable below twice that
     shrinkage = (1 - 2 * rate / n * values) ** steps
     residual = vectors.mT @ (y - f0).double()
@@ -229,7 +233,8 @@ def test_training_is_linear_regression(lab: Lab) -> None:
     f_network = trained(lab.x_test)
 
     differ = (f_network > 0) != (f_linear > 0)
-    assert float(differ.double().mean()) == pytest.approx(effect_of(2), abs=0.002)
+    share = float(differ.double().mean())
+    assert share == pytest.approx(effect_of(2), abs=0.002)
     remaining = shrinkage * residual
     assert (remaining**2).sum() < 0.5 * (residual**2).sum()  # it has learned
 
@@ -239,7 +244,8 @@ def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
     theta."""
     x = lab.inputs.x[:60]
     y = lab.problem.y[:60]
-    network = build(NetworkOptions(widths=[16]), 100, x.shape[-1])
+    options = NetworkOptions(widths=[16])
+    network = build(options, 100, x.shape[-1])
     ntf, f0 = extract(network, x)
     assert isinstance(ntf, FactoredNTF)
     phi = written_out(ntf)
@@ -293,7 +299,8 @@ def test_the_kernel_form_is_the_same(lab: Lab) -> None:
         psi = u[:, :k] * s[:k].sqrt()
         kappa = psi @ psi.mT
         penalty = n * RIDGE * (psi**2).mean()
-        step = fit_mixture(psi, y, start, ridge=RIDGE, em=EM(max_iter=1))
+        one_step = EM(max_iter=1)
+        step = fit_mixture(psi, y, start, ridge=RIDGE, em=one_step)
         for j in range(2):
             root = start[0, :, j]  # of memberships, which are 0 or 1
             system = root[:, None] * kappa * root + penalty * identity
@@ -320,7 +327,8 @@ def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
     constant = (sigma * (2 * torch.pi) ** 0.5).log()
     objective = constant - torch.logsumexp(logits, -1).mean()
 
-    relative_entropy = torch.special.xlogy(r, r) - torch.special.xlogy(r, r.mean(0))
+    entropy_of_means = torch.special.xlogy(r, r.mean(0))
+    relative_entropy = torch.special.xlogy(r, r) - entropy_of_means
     rate = relative_entropy.sum(-1).mean()
     distortion = (r * distance).sum(-1).mean()
     by_rate_and_distortion = rate + beta * distortion + constant

@@ -25,7 +25,8 @@ def least_squares(houses: Houses, target: np.ndarray, fit: np.ndarray) -> np.nda
     scale = centred[fit].std(axis=0)
     scaled = centred / np.where(scale > 0, scale, 1)
     x = np.column_stack([scaled, np.ones(len(scaled))])
-    solution, *_ = np.linalg.lstsq(x[fit], target[fit], rcond=1e-10)
+    features = x[fit]
+    solution, *_ = np.linalg.lstsq(features, target[fit], rcond=1e-10)
     squares = (target - x @ solution) ** 2
     errors = []
     for period in range(6):

@@ -96,7 +96,8 @@ def test_parts_swap_roles_and_test_environments_differ() -> None:
 def test_units_of_the_noise() -> None:
     h = mixing_matrix("fixed", 10, 0)
     variances = (3.0**0.5, 0.3**0.5)
-    for unit, deviations in (("std", (3.0, 0.3)), ("variance", variances)):
+    standard = (3.0, 0.3)
+    for unit, deviations in (("std", standard), ("variance", variances)):
         data = made([0], n_train_per_environment=4000, noise_unit=unit)
         s, v = split_sv(data.train, h)
         noise_of_s = s - data.train.y[..., None]
@@ -120,4 +121,5 @@ def test_settings_share_labels_and_the_first_environment() -> None:
     one = made([5], r2=0.7).train
     other = made([5], r2=0.8).train
     assert_array_equal(one.y, other.y)
-    assert_array_equal(one.x[:, :30], other.x[:, :30])
+    first_of_other = other.x[:, :30]
+    assert_array_equal(one.x[:, :30], first_of_other)

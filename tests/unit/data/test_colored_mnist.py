@@ -116,11 +116,13 @@ def test_label_noise_and_colours(side: int) -> None:
 
 def test_the_image_is_the_digit_in_one_channel() -> None:
     random = np.random.default_rng(1)
-    images = random.integers(1, 256, (20, 28, 28)).astype(np.uint8)
+    grey = random.integers(1, 256, (20, 28, 28))
+    images = grey.astype(np.uint8)
     digit = np.arange(20) % 10
     for side, step in ((14, 2), (28, 1)):
         # Without noise: digits from 5 are +1 and lie in channel 1.
-        x, y = of_seed_0(images, digit, 0.0, noisy(0.0, side=side))
+        without_noise = noisy(0.0, side=side)
+        x, y = of_seed_0(images, digit, 0.0, without_noise)
         empty = np.zeros(side**2)
         for i in range(20):
             image = images[i, ::step, ::step].ravel() / 255
@@ -128,20 +130,25 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
             channels = [empty, image] if positive else [image, empty]
             assert_allclose(x[i], np.concatenate(channels), rtol=1e-6)
             assert y[i] == (1 if positive else -1)
-        _, opposite = of_seed_0(images, digit, 0.0, noisy(1.0, side=side))
+        all_flipped = noisy(1.0, side=side)
+        _, opposite = of_seed_0(images, digit, 0.0, all_flipped)
         assert_array_equal(opposite, -y)
 
 
 def test_pooled_images_are_the_means_of_four_pixels() -> None:
     random = np.random.default_rng(1)
-    images = random.integers(1, 256, (6, 28, 28)).astype(np.uint8)
+    grey = random.integers(1, 256, (6, 28, 28))
+    images = grey.astype(np.uint8)
     sevens = np.full(6, 7)
-    x, _ = of_seed_0(images, sevens, 0.0, noisy(0.0, shrink="pool"))
+    options = noisy(0.0, shrink="pool")
+    x, _ = of_seed_0(images, sevens, 0.0, options)
     second_channel = x.reshape(6, 2, 14, 14)[:, 1]
     for image, pooled in zip(images, second_channel, strict=True):
         for i in range(14):
             for j in range(14):
-                four = image[2 * i : 2 * i + 2, 2 * j : 2 * j + 2]
+                rows = slice(2 * i, 2 * i + 2)
+                columns = slice(2 * j, 2 * j + 2)
+                four = image[rows, columns]
                 assert_allclose(pooled[i, j] * 255, four.mean(), rtol=1e-5)
 
 
@@ -153,7 +160,8 @@ def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
     rate = 0.1
     labels = {}
     for how in ("clean", "noisy"):
-        x, y = of_seed_0(images, digit, rate, noisy(0.2, colour_of=how))
+        options = noisy(0.2, colour_of=how)
+        x, y = of_seed_0(images, digit, rate, options)
         shown = np.where(colour(x) == 1, 1, -1)
         followed, other = (clean, y) if how == "clean" else (y, clean)
         assert_rate(shown != followed, rate)

@@ -148,8 +148,10 @@ def test_a_change_of_one_part_shifts_no_other(
     name: str, changed: dict[str, Any], shifted: set[str], raw: dict[str, Path]
 ) -> None:
     options = OPTIONS[name]
-    before = parts(generate(name, options, [5], raw.get(name)))
-    after = parts(generate(name, options | changed, [5], raw.get(name)))
+    drawn = generate(name, options, [5], raw.get(name))
+    before = parts(drawn)
+    drawn = generate(name, options | changed, [5], raw.get(name))
+    after = parts(drawn)
     differing = set()
     for part in before:
         if not equal(before[part], after[part]):
@@ -194,7 +196,8 @@ def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> 
         [1.949009, -3.5855472, 0.83802634],
         [4.2224207, -2.3876116, 0.96732324],
     ]
-    assert_allclose(x[[0, 500, 999], :3], expected, rtol=1e-4, atol=1e-5)
+    three_rows = x[[0, 500, 999], :3]
+    assert_allclose(three_rows, expected, rtol=1e-4, atol=1e-5)
     assert y[:8].tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
     assert y[:1000].sum() == 8
 
@@ -203,7 +206,8 @@ def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> 
     data = generate("colored_mnist", options, [3000], raw["colored_mnist"])
     images = data.test.x[0, :100]
     y = data.test.y[0]
-    by_channel = images.reshape(100, 2, -1).sum((0, 2), dtype=float)
+    by_image = images.reshape(100, 2, -1)
+    by_channel = by_image.sum((0, 2), dtype=float)
     assert_allclose(by_channel, [1688.408, 2761.2546], rtol=1e-4)
     signs = [1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, -1]
     assert y[:12].tolist() == signs
@@ -214,7 +218,8 @@ def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> 
 def test_a_seed_does_not_depend_on_the_others(name: str, raw: dict[str, Path]) -> None:
     options = OPTIONS[name]
     of_both = parts(generate(name, options, SEEDS, raw.get(name)))
-    of_second = parts(generate(name, options, SEEDS[1:], raw.get(name)))
+    drawn = generate(name, options, SEEDS[1:], raw.get(name))
+    of_second = parts(drawn)
     for part, split in of_second.items():
         both = of_both[part]
         second = Split(both.x[1:], both.y[1:], both.environment[1:])
@@ -266,7 +271,8 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
 ) -> None:
     time = generate("temporal", {"n_train": 4000}, [0])
     shaded = time.train.x[0, :, 5:]
-    agrees = np.sign(shaded.sum(-1)) == time.train.y[0]
+    sign = np.sign(shaded.sum(-1))
+    agrees = sign == time.train.y[0]
     early = time.train.auxiliary[0, :, 0] < 0.5
     in_first_environment = time.train.environment[0] == 0
     assert np.array_equal(early, in_first_environment)

@@ -23,7 +23,9 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
         x = random.standard_normal((n, 2))
         return x, np.full(n, 10 * seed + environment)
 
-    environments = {part: [*enumerate(sizes)] for part, sizes in SIZES.items()}
+    environments = {}
+    for part, sizes in SIZES.items():
+        environments[part] = list(enumerate(sizes))
     parts = draw_parts(draw, SEEDS, environments)
     assert parts.keys() == SIZES.keys()
     for part, sizes in SIZES.items():

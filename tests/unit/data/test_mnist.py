@@ -121,5 +121,7 @@ def test_the_real_files() -> None:
         974,
         1009,
     ]
-    assert digits.train_images.mean() / 255 == pytest.approx(0.1307, abs=5e-5)
-    assert digits.train_images.std() / 255 == pytest.approx(0.3081, abs=5e-5)
+    mean = digits.train_images.mean() / 255
+    assert mean == pytest.approx(0.1307, abs=5e-5)
+    deviation = digits.train_images.std() / 255
+    assert deviation == pytest.approx(0.3081, abs=5e-5)

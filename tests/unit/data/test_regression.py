@@ -152,11 +152,13 @@ def test_the_mechanism(
     chosen = options(**constants, beta=2.0, n_s=6)
     assert chosen.tau == tau
 
-    s, y, f = draw_unselected(np.random.default_rng(0), n, chosen)
+    rng = np.random.default_rng(0)
+    s, y, f = draw_unselected(rng, n, chosen)
     linear = s @ np.array(theta)
     product = s[:, :3].prod(axis=1)
     assert_allclose(f, linear + 2 * product, atol=1e-12)
-    assert stats.kstest(y - f, "norm", (0, noise)).pvalue > 1e-4
+    test = stats.kstest(y - f, "norm", (0, noise))
+    assert test.pvalue > 1e-4
 
     # S_i shares Z_{i+1} with S_{i+1}: covariance 0.2 * 0.8, and variance 0.8^2 + 0.2^2.
     neighbours = np.diag(np.full(5, 0.16), 1)
@@ -212,7 +214,8 @@ def test_several_variables_select_together() -> None:
         assert np.abs(others).max() < 5 / np.sqrt(4000)
 
     # probabilities are multiplied: given the sum of distances, nothing else counts
-    values = np.random.default_rng(1).normal(size=(2, 3, 50))
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(2, 3, 50))
     y, v = values
     together = selection_probability(y[0], v, 1.9).prod(axis=0)
     product = np.ones(50)

@@ -21,7 +21,8 @@ B = b"second file\n" * 9
 
 
 def published(name: str, content: bytes, *urls: str) -> RawFile:
-    return RawFile(name, hashlib.sha256(content).hexdigest(), len(content), urls)
+    digest = hashlib.sha256(content).hexdigest()
+    return RawFile(name, digest, len(content), urls)
 
 
 FILES = (published("a.bin", A), published("b.txt", B))

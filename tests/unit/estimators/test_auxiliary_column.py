@@ -37,7 +37,8 @@ def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, 
     agrees = draws < share_by_time
     noise = 0.3 * random.normal(size=n)
     spurious = np.where(agrees, y, -y) + noise
-    stable = y[:, None] + 1.5 * random.normal(size=(n, 3))
+    noise_in_stable = 1.5 * random.normal(size=(n, 3))
+    stable = y[:, None] + noise_in_stable
     x = np.column_stack([stable, spurious])
     return x, y, time
 
@@ -123,7 +124,8 @@ def test_auxiliary_columns_that_are_refused(
 
 def test_an_unknown_category_is_refused(labels: Any) -> None:
     place = np.where(labels.hidden, "a", "b")
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=place)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y, auxiliary=place)
     words = "'c', which the fit has not seen, in row 0 .*; known are 'a', 'b'"
     with pytest.raises(KerhrmError, match=words):
         model.predict_environment_proba(labels.x, auxiliary=np.full(400, "c"))

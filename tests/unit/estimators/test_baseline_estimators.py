@@ -91,10 +91,12 @@ def test_they_are_the_registry_s_methods(
     trained = method.train(inputs, options).networks["model"]
     units = model._units
     with torch.no_grad():
-        outputs = trained(units.inputs(table.x)).double().numpy()
+        points = units.inputs(table.x)
+        outputs = trained(points).double().numpy()
     if task == "regression":
         expected = outputs * units.y_scale + units.y_mean
-        assert_allclose(model.predict(table.x), expected, rtol=1e-4, atol=1e-4)
+        predictions = model.predict(table.x)
+        assert_allclose(predictions, expected, rtol=1e-4, atol=1e-4)
         return
     assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
     probability = model.predict_proba(table.x)[:, 1]

@@ -358,7 +358,8 @@ def test_a_pretest_s_options_are_given_by_name(slopes: Any) -> None:
 
 
 def test_an_option_in_a_grid_is_refused_with_its_spelling(labels: Any) -> None:
-    search = GridSearchCV(KerHRMClassifier(**QUICK), {"ridge": [0.1]}, cv=2)
+    model = KerHRMClassifier(**QUICK)
+    search = GridSearchCV(model, {"ridge": [0.1]}, cv=2)
     with pytest.raises(KerhrmError, match=r"give options__ridge=0\.1$"):
         search.fit(labels.x, labels.y)
 

@@ -245,7 +245,8 @@ def test_the_standard_error_is_that_of_a_mean() -> None:
 def test_errors_are_means_over_memberships() -> None:
     y = np.array([1.0, -1.0, 1.0])
     f = np.array([0.5, 0.5, 2.0])
-    groups = {"a": np.array([1.0, 0.5, 0.0]), "nobody": np.zeros(3)}
+    members = np.array([1.0, 0.5, 0.0])
+    groups = {"a": members, "nobody": np.zeros(3)}
     table = compare({"f": f}, y, groups, "regression")
     mean = 3.5 / 3
     mean_of_a = (0.25 + 0.5 * 2.25) / 1.5

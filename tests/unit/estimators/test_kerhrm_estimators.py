@@ -67,7 +67,8 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
         assert_allclose(model.decision_function(table.x), outputs, atol=1e-4)
     else:
         expected = outputs * units.y_scale + units.y_mean
-        assert_allclose(model.predict(table.x), expected, rtol=1e-4, atol=1e-3)
+        predictions = model.predict(table.x)
+        assert_allclose(predictions, expected, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.filterwarnings(
@@ -119,7 +120,8 @@ def test_environments_are_those_of_the_fit(
     iteration = model.selected_["iteration"]
     environments = result.environments[iteration - 1]
     one = environments.candidate(model.selected_["k"])
-    memberships = torch.cat([one.train, one.validation])[:, one.occupied]
+    every = torch.cat([one.train, one.validation])
+    memberships = every[:, one.occupied]
     memberships /= memberships.sum(1, keepdim=True)
     expected = memberships[positions]
     assert_allclose(model.environment_proba_, expected, atol=1e-12)
@@ -157,8 +159,10 @@ def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
 def test_hidden_environments_of_labels_are_inferred(labels: Any) -> None:
     model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
     assert adjusted_rand_score(labels.hidden, model.environments_) >= 0.9
-    flipped = np.column_stack([labels.x[:, 0], -labels.y])
-    erm = ERM(network=(64,), random_state=3).fit(labels.x, labels.y)
+    stable = labels.x[:, 0]
+    flipped = np.column_stack([stable, -labels.y])
+    erm = ERM(network=(64,), random_state=3)
+    erm = erm.fit(labels.x, labels.y)
     score_of_erm = erm.score(flipped, labels.y)
     assert model.score(flipped, labels.y) > score_of_erm
     assert_allclose(model.environment_proba_.sum(1), 1)
@@ -189,7 +193,8 @@ def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
 def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
     exact = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
     landmarks = {"max_exact": 100, "n_landmarks": 150}
-    near = KerHRMClassifier(**SMALL, options=landmarks).fit(labels.x, labels.y)
+    near = KerHRMClassifier(**SMALL, options=landmarks)
+    near = near.fit(labels.x, labels.y)
     assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
     agrees = near.predict(labels.x) == exact.predict(labels.x)
     assert np.mean(agrees) > 0.97
@@ -198,7 +203,8 @@ def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
 
 def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
     model = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit")
-    few = clone(model).fit(labels.x[:20], labels.y[:20])
+    x_few = labels.x[:20]
+    few = clone(model).fit(x_few, labels.y[:20])
     assert len(few.theta_) == 8  # 16 rows train, 8 for each environment
     x = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
     is_positive = x[:, 0] > 0
@@ -209,7 +215,8 @@ def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
 def test_given_rows_validate(labels: Any) -> None:
     held_out = labels.x[300:], labels.y[300:]
     model = KerHRMClassifier(**SMALL, if_not_better="fit")
-    model.fit(labels.x[:300], labels.y[:300], validation=held_out)
+    x = labels.x[:300]
+    model.fit(x, labels.y[:300], validation=held_out)
     assert model.score(labels.x, labels.y) > 0.7
     hidden = labels.hidden[:300]
     assert adjusted_rand_score(hidden, model.environments_) > 0.9

@@ -51,9 +51,11 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
 def test_random_states_and_cores(labels: Any) -> None:
     state = np.random.RandomState(5)
     chosen = dict(SMALL, random_state=state, k=3)
-    first = KerHRMClassifier(**chosen, n_jobs=1).fit(labels.x, labels.y)
+    first = KerHRMClassifier(**chosen, n_jobs=1)
+    first = first.fit(labels.x, labels.y)
     chosen["random_state"] = first.seed_
-    again = KerHRMClassifier(**chosen, n_jobs=-1).fit(labels.x, labels.y)
+    again = KerHRMClassifier(**chosen, n_jobs=-1)
+    again = again.fit(labels.x, labels.y)
     np.testing.assert_allclose(first.theta_, again.theta_, rtol=1e-3, atol=1e-6)
     assert torch.get_num_threads() == 1
 
@@ -96,7 +98,8 @@ def test_a_fit_passes_through_few_files(
 
 def test_rows_outside_the_fit_s_are_counted(slopes: Any) -> None:
     X = pd.DataFrame(slopes.x, columns=["a", "b", "c"])
-    model = TangentRidge(task="regression", network=(64,)).fit(X, slopes.y)
+    model = TangentRidge(task="regression", network=(64,))
+    model = model.fit(X, slopes.y)
     with warnings.catch_warnings(action="error"):
         model.predict(X)
     far = X.iloc[:10].copy()

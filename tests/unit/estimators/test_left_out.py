@@ -45,7 +45,9 @@ def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
         weights=None if weights is None else torch.from_numpy(weights),
     )
     train = torch.from_numpy(members)
-    one = Memberships(torch.tensor(k), train, train[:4], torch.tensor(False))
+    length = torch.tensor(k)
+    degenerate = torch.tensor(False)
+    one = Memberships(length, train, train[:4], degenerate)
     return problem, one
 
 
@@ -88,7 +90,8 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
         d = second[0] - second[1]
         e = cross[0] - cross[1]
         penalty = alpha / unit
-        a = a + RIDGE * unit * np.eye(3) + penalty * d.T @ d
+        diagonal = RIDGE * unit * np.eye(3)
+        a = a + diagonal + penalty * d.T @ d
         theta = np.linalg.solve(a, b + penalty * d.T @ e)
         expected = f0 + psi @ theta
         out = ~rest

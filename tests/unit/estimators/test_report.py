@@ -47,7 +47,8 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     y = slopes.y[400:]
     turned = slopes.hidden[400:]
     model = KerHRMRegressor(**SMALL).fit(x_train, y_train)
-    groups = pd.Series(np.where(turned, "<b>turned", "plain"), name="slope")
+    names = np.where(turned, "<b>turned", "plain")
+    groups = pd.Series(names, name="slope")
     report = model.report(x, y, groups)
     columns = ["rows", "KerHRM", "ERM", "least squares", "constant"]
     assert report.errors.columns.tolist() == columns
@@ -63,7 +64,8 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     rows = read_rows(again, GivenRows(x_train, y_train))
     _, positions = points_of(again, rows)
     train = np.flatnonzero(positions < 320)
-    least_squares = LinearRegression().fit(slopes.x[train], slopes.y[train])
+    rows = slopes.x[train]
+    least_squares = LinearRegression().fit(rows, slopes.y[train])
     residuals = y[turned] - least_squares.predict(x[turned])
     assert of_group["least squares"] == root_mean_square(residuals)
 
@@ -84,7 +86,8 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
 def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
     x = labels.x[300:]
     y = labels.y[300:]
-    model = KerHRMClassifier(**SMALL).fit(labels.x[:300], labels.y[:300])
+    x_train = labels.x[:300]
+    model = KerHRMClassifier(**SMALL).fit(x_train, labels.y[:300])
     report = model.report(x, y)
     wrong = np.mean(model.predict(x) != y)
     assert report.errors.at["all rows", "KerHRM"] == pytest.approx(wrong)

@@ -44,8 +44,11 @@ KERHRM: dict[str, Any] = {
 
 
 def network(d: int) -> torch.nn.Module:
-    layers = torch.nn.Linear(d, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)
-    return torch.nn.Sequential(*layers)
+    return torch.nn.Sequential(
+        torch.nn.Linear(d, 4),
+        torch.nn.Tanh(),
+        torch.nn.Linear(4, 1),
+    )
 
 
 FITS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -93,7 +96,8 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 def fits() -> dict[str, Any]:
     fitted = {}
     for name, (model, given) in FITS.items():
-        fitted[name] = clone(model).fit(X, target(model), **given)
+        copy_of_model = clone(model)
+        fitted[name] = copy_of_model.fit(X, target(model), **given)
     return fitted
 
 
@@ -119,7 +123,8 @@ def test_it_comes_back_with_the_same_bits(name: str, way: str, fits: Any) -> Non
     fitted = fits[name]
     model = WAYS[way](fitted)
     assert vars(model).keys() == vars(fitted).keys()
-    pairs = zip(outputs(model, name), outputs(fitted, name), strict=True)
+    expected_outputs = outputs(fitted, name)
+    pairs = zip(outputs(model, name), expected_outputs, strict=True)
     for found, expected in pairs:
         assert_array_equal(found, expected)
     _, given = FITS[name]

@@ -90,8 +90,11 @@ FITS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 def network(d: int) -> torch.nn.Module:
-    layers = torch.nn.Linear(d, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)
-    return torch.nn.Sequential(*layers)
+    return torch.nn.Sequential(
+        torch.nn.Linear(d, 4),
+        torch.nn.Tanh(),
+        torch.nn.Linear(4, 1),
+    )
 
 
 def outputs(name: str) -> np.ndarray:
@@ -99,7 +102,8 @@ def outputs(name: str) -> np.ndarray:
     model, given = FITS[name]
     y = CLASS if sklearn.base.is_classifier(model) else Y
     model = sklearn.base.clone(model).fit(X, y, **given)
-    arrays = [model.predict(X), [model.seed_, model.score(X, y)]]
+    numbers = [model.seed_, model.score(X, y)]
+    arrays = [model.predict(X), numbers]
     if hasattr(model, "predict_proba"):
         arrays += [model.predict_proba(X), model.decision_function(X)]
     if isinstance(model, KerHRMClassifier | KerHRMRegressor):
@@ -202,7 +206,8 @@ def test_a_seed_that_was_drawn_is_the_seed(name: str) -> None:
 def test_erm_has_the_seed_of_the_fit() -> None:
     """Where nothing is detected the fallback must not draw another one."""
     model = KerHRMRegressor(k=2, n_init=1, network=(4,))
-    drawn = model.set_params(random_state=np.random.RandomState(3)).fit(X, Y)
+    state = np.random.RandomState(3)
+    drawn = model.set_params(random_state=state).fit(X, Y)
     assert drawn.predictor_ == "erm"
     outputs = drawn.predict(X)
     theta = drawn.theta_

@@ -147,7 +147,8 @@ def test_a_table_that_blas_would_share_among_threads() -> None:
     """Products of more rows, which OpenBLAS rounds by its number of threads."""
     random = np.random.default_rng(0)
     x = random.normal(size=(400, 3))
-    y = np.sin(2 * x[:, 0]) + 0.1 * random.normal(size=400)
+    noise = 0.1 * random.normal(size=400)
+    y = np.sin(2 * x[:, 0]) + noise
 
     def run() -> np.ndarray:
         model = kerhrm.TangentRidge(

@@ -76,7 +76,8 @@ def test_of_two_labels(labels: Any) -> None:
 def test_of_auxiliary_columns(slopes: Any) -> None:
     halves = np.arange(500)
     z = pd.DataFrame({"turned": slopes.hidden, "half": halves % 2})
-    model = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y, auxiliary=z)
+    model = KerHRMRegressor(**SMALL)
+    model.fit(slopes.x, slopes.y, auxiliary=z)
     bare = z.to_numpy()
     read = model.predict_environment_proba
     told_of("have no names", lambda: read(slopes.x, auxiliary=bare))

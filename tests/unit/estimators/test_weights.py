@@ -77,7 +77,9 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     mean_square_of_rows = (psi[rows] ** 2).mean()
     scale = float(mean_square / mean_square_of_rows)
     em = EM(per_cluster=per_cluster, hard=hard, max_iter=20, tol=-1.0)
-    many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, em=em)
+    ridge_of_rows = 0.01 * scale
+    start_of_rows = start[:, rows]
+    many = fit_mixture(psi[rows], y[rows], start_of_rows, ridge=ridge_of_rows, em=em)
     weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, em=em)
     for name in ("theta", "weights", "sigma", "objective"):
         of_weights = getattr(weighted, name)

@@ -177,7 +177,8 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     y = data.test.y[0].astype(float)
     signs = (-1.0) ** np.arange(n_s)
     theta = np.resize(section.theta_s, n_s) * signs
-    f = s @ theta + section.beta * s[:, :3].prod(axis=1)
+    product = s[:, :3].prod(axis=1)
+    f = s @ theta + section.beta * product
     environment = data.test.environment[0]
     for name, outputs in ((LEAST_SQUARES, s @ slope), (STRUCTURAL, f)):
         squares = (outputs - y) ** 2
@@ -247,7 +248,8 @@ def test_the_chance_to_be_kept_integrates_over_v(
     y: float, r: float, tau: float
 ) -> None:
     def integrand(v: float) -> float:
-        kept = selection_probability(np.array([y]), np.array([v]), r)
+        point = np.array([y])
+        kept = selection_probability(point, np.array([v]), r)
         density = stats.norm.pdf(v, 0, tau)
         return float(kept[0] * density)
 

@@ -55,7 +55,8 @@ def draw_candidates(output: str = "model") -> Candidates:
         predictions = rng.standard_normal((S, C, n))
         outputs[output, part] = predictions.astype(np.float32)
     n_points = SIZES["train"] + SIZES["validation"]
-    weights = rng.random((S, C, n_points, 2)).astype(np.float32)
+    draws = rng.random((S, C, n_points, 2))
+    weights = draws.astype(np.float32)
     weights[:, 2, :, 1] = 0
     return Candidates(outputs, weights)
 

@@ -47,9 +47,11 @@ def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
 
 def test_pairs_without_a_spread_are_certain() -> None:
     higher = paired([0.5, 0.75], [0.25, 0.5])
-    assert list(higher.columns().values()) == [0.25, 0.25, 0.25, 0.0]
+    columns = list(higher.columns().values())
+    assert columns == [0.25, 0.25, 0.25, 0.0]
     equal = paired([0.5, 0.75], [0.5, 0.75])
-    assert list(equal.columns().values()) == [0.0, 0.0, 0.0, 1.0]
+    columns = list(equal.columns().values())
+    assert columns == [0.0, 0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_accuracy_is_the_share_of_right_signs() -> None:
     outputs = np.array([[0.1, -3.0, 2.0, 0.0], [-0.1, -3.0, -2.0, 0.0]])
     y = np.array([[1.0, -1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
     assert_array_equal(accuracy(outputs, y), [0.75, 0.0])
-    of_candidates = accuracy(np.ones((S, C, 5)), np.ones((S, 1, 5)))
+    ones = np.ones((S, C, 5))
+    of_candidates = accuracy(ones, ones[:, :1])
     assert of_candidates.shape == (S, C)
 
 
@@ -106,7 +107,8 @@ def test_kinds_of_scores_by_loops() -> None:
     for b in range(S):
         train = share(outputs["train"][b], y.train[b])
         headline = [e < N_HEADLINE for e in ENVIRONMENT]
-        test = share(outputs["test"][b][headline], y.test[b][headline])
+        outputs_of_test = outputs["test"][b][headline]
+        test = share(outputs_of_test, y.test[b][headline])
         by_environment = share_by_environment(outputs["test"][b], y.test[b])
         expected = {
             "train_acc": train,
@@ -125,10 +127,12 @@ def test_kinds_of_scores_by_loops() -> None:
     by_period = metrics(outputs, y, "period")
     assert list(by_period) == [(f"period={name}", "mse") for name in NAMES]
     for b in range(S):
-        each = errors(outputs["test"][b], y.test[b], UNIT[b])
+        outputs_of_test = outputs["test"][b]
+        each = errors(outputs_of_test, y.test[b], UNIT[b])
         mean = statistics.fmean(each[:N_HEADLINE])
         deviation = statistics.stdev(each[:N_HEADLINE])
-        assert [seeds[b] for seeds in by_period.values()] == pytest.approx(each)
+        values = [seeds[b] for seeds in by_period.values()]
+        assert values == pytest.approx(each)
         assert pooled["", "mean_error"][b] == pytest.approx(mean)
         assert pooled["", "error_sd"][b] == pytest.approx(deviation)
         assert pooled["", "worst_error"][b] == pytest.approx(max(each))
@@ -140,10 +144,10 @@ def test_the_order_of_the_test_rows_does_not_matter(
 ) -> None:
     y = labels()
     outputs = draw(0)
-    moved = replace(
-        y, test=y.test[:, order], test_environment=y.test_environment[order]
-    )
-    of_moved = metrics(outputs | {"test": outputs["test"][:, order]}, moved, kind)
+    environment = y.test_environment[order]
+    moved = replace(y, test=y.test[:, order], test_environment=environment)
+    permuted = outputs["test"][:, order]
+    of_moved = metrics(outputs | {"test": permuted}, moved, kind)
     for key, values in metrics(outputs, y, kind).items():
         assert_allclose(of_moved[key], values)
 
@@ -222,7 +226,8 @@ def by_loop(r: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
     def p(label: float, colour: int, environment: int) -> float:
         """P(Y = label | colour, environment), smoothed."""
         points = [i for i in range(n) if c[i] == colour]
-        count = sum(r[i, environment] for i in points if y[i] == label)
+        same_label = [i for i in points if y[i] == label]
+        count = sum(r[i, environment] for i in same_label)
         size = sum(r[i, environment] for i in points)
         return (count + 0.5) / (size + 1)
 

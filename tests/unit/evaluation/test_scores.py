@@ -55,7 +55,8 @@ def write_data(folder: Path, task: str) -> None:
         "test_environments": ["a", "b"],
         "n_headline": 2,
     }
-    in_channel = channels()[..., None, None] == np.arange(2)[:, None]
+    channel_of_image = channels()[..., None, None]
+    in_channel = channel_of_image == np.arange(2)[:, None]
     images = 0.8 * in_channel * np.ones(SIDE**2)
     x = images.reshape(S, SIZES["train"], -1)
     environment = np.stack([np.arange(9) % 2] * S)
@@ -300,7 +301,8 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
         setting = f"iteration={t},x=1"
         for b, seed in enumerate(SEEDS):
             for part in ("train", "test"):
-                expected = accuracy(after[part][b, t], y[part][b])
+                outputs_after = after[part][b, t]
+                expected = accuracy(outputs_after, y[part][b])
                 assert cells[setting, f"{part}_acc", seed] == expected
         if coloured and t:
             expected = divergence(members[:, t], y["train"], channels())
@@ -405,7 +407,8 @@ def test_other_sizes_and_fallback_data_are_not_compared(mark: str, source: str) 
 def test_a_single_seed_has_no_interval() -> None:
     one_seed = {method: [0.7] for _, _, method, _ in ROWS}
     cells = make_table(seeds_of(one_seed), "t", "", PAPER)
-    assert cells[["std", "ci_low", "ci_high"]].isna().all(axis=None)
+    intervals = cells[["std", "ci_low", "ci_high"]]
+    assert intervals.isna().all(axis=None)
 
 
 def test_a_failed_seed_fails_its_cell() -> None:

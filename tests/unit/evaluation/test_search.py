@@ -187,8 +187,10 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
     for c, k in enumerate((10, 20)):
         outputs = {}
         for output in ("network", "linear"):
-            train = right(np.array([hits_on_training[output][c]] * 2))
-            held_out = right(np.array([hits_held_out[output][c]] * 2))
+            hits = np.array([hits_on_training[output][c]] * 2)
+            train = right(hits)
+            hits = np.array([hits_held_out[output][c]] * 2)
+            held_out = right(hits)
             outputs[output] = {
                 "train": train,
                 "validation": held_out,
@@ -215,7 +217,8 @@ def test_candidates_may_infer_different_numbers_of_environments(tmp_path: Path) 
     save_predictions(one, {"model": ones})
     save_predictions(three, {"model": ones})
     arrays, _ = load_arrays(three)
-    arrays["memberships"] = np.repeat(arrays["memberships"], 3, axis=-1)
+    memberships = arrays["memberships"]
+    arrays["memberships"] = np.repeat(memberships, 3, axis=-1)
     save_arrays(three, arrays)
     memberships = Candidates.load([one, three]).memberships
     assert memberships is not None

@@ -23,7 +23,8 @@ NETWORKS = {
 
 @pytest.fixture(params=NETWORKS)
 def network(request: pytest.FixtureRequest) -> Network:
-    return build(NETWORKS[request.param], 4, D).to(torch.float64)
+    network = build(NETWORKS[request.param], 4, D)
+    return network.to(torch.float64)
 
 
 @pytest.fixture

@@ -87,7 +87,8 @@ def test_kernel_with_itself_by_blocks(
     terms = zip(exact.inputs, exact.deltas, strict=True)  # type: ignore[attr-defined]
     expected = 0.0
     for a, d in terms:
-        expected = expected + (a @ a.mT + 1) * (d @ d.mT)
+        weighted = (a @ a.mT + 1) * (d @ d.mT)
+        expected = expected + weighted
     scale = expected.diagonal().sqrt()
     rounding = torch.finfo(dtype).eps
     bound = 20 * rounding * torch.outer(scale, scale)
@@ -128,7 +129,8 @@ def test_modules_have_the_kernel_and_outputs_of_autograd(
     assert_close(f0, network(x))
     assert_close(ntf.kernel(ntf), phi @ phi.mT, **CLOSE)
     few, _ = extract(network, x[:3])
-    assert_close(few.kernel(ntf), phi[:3] @ phi.mT, **CLOSE)
+    first_rows = phi[:3]
+    assert_close(few.kernel(ntf), first_rows @ phi.mT, **CLOSE)
     for name, w in network.weights.items():
         assert torch.equal(w, before[name])
 
@@ -146,7 +148,8 @@ def test_blocks_and_chunks_change_nothing(
     ]:
         ntf = PerSampleNTF(network, x, block, chunk)
         other = replace(ntf, x=x[1:])
-        assert_close(ntf.kernel(other), phi @ phi[1:].mT, **CLOSE)
+        kernel_of_rows = ntf.kernel(other)
+        assert_close(kernel_of_rows, phi @ phi[1:].mT, **CLOSE)
 
 
 def test_it_works_where_gradients_are_switched_off(network: Network, x: Tensor) -> None:

@@ -47,7 +47,8 @@ def test_with_all_points_as_landmarks_it_is_the_exact_decomposition(kind: str) -
     x = points(0, 60, d)
     new = points(1, 20, d)
     exact = NTFMap.fit(network, x, K)
-    found = NystroemMap.fit(network, x, K, landmarks(60, 60 / K))
+    every_point = landmarks(60, 60 / K)
+    found = NystroemMap.fit(network, x, K, every_point)
     assert_close(found.s.double(), exact.s, rtol=1e-4, atol=0)
     assert_close(found.f0.double(), exact.f0, rtol=0, atol=1e-6)
     psi_of_new, _ = found.transform(new)
@@ -68,7 +69,8 @@ def test_psi_is_the_projection_of_phi_onto_orthonormal_directions(
     psi, _ = found.transform(x)
     assert_close(inner, identity, rtol=0, atol=1e-3)
     assert_close(psi, found.psi, rtol=0, atol=1e-3)
-    assert_close(found.u.mT @ found.u, identity, rtol=0, atol=1e-3)
+    products = found.u.mT
+    assert_close(products @ found.u, identity, rtol=0, atol=1e-3)
 
 
 def test_more_landmarks_hold_more_and_none_too_much(network: Network) -> None:
@@ -79,7 +81,8 @@ def test_more_landmarks_hold_more_and_none_too_much(network: Network) -> None:
         found = NystroemMap.fit(network, x, K, landmarks(m))
         s = found.s.double()
         assert (s <= exact * (1 + 1e-4)).all()  # singular values interlace
-        share = (s**2).sum() / (exact**2).sum()
+        held = (s**2).sum()
+        share = held / (exact**2).sum()
         shares.append(float(share))
     few, many, every = shares
     assert few < many < every

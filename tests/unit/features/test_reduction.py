@@ -17,8 +17,10 @@ K = 5
 def features(n: int, p: int = 40, seed: int = 0, decay: float = 0.8) -> np.ndarray:
     """A matrix Phi (n, p) of full column rank with decaying singular values."""
     rng = np.random.default_rng(seed)
-    left, _ = np.linalg.qr(rng.standard_normal((n, p)))
-    right, _ = np.linalg.qr(rng.standard_normal((p, p)))
+    entries = rng.standard_normal((n, p))
+    left, _ = np.linalg.qr(entries)
+    entries = rng.standard_normal((p, p))
+    right, _ = np.linalg.qr(entries)
     rank = left.shape[1]
     singular_values = 10 * decay ** np.arange(rank)
     return left * singular_values @ right[:rank]
@@ -52,7 +54,8 @@ def test_signs_depend_on_the_subspace_alone() -> None:
     flips = torch.tensor([1.0, -1.0, -1.0], dtype=u.dtype)
     assert torch.equal(fixed, fix_signs(u * flips))
     assert torch.equal(fixed.abs(), u.abs())
-    assert torch.equal(fixed.amax(0), u.abs().amax(0))
+    largest = u.abs().amax(0)
+    assert torch.equal(fixed.amax(0), largest)
 
 
 @pytest.mark.parametrize("k", [0, 13])

@@ -102,7 +102,8 @@ def test_many_columns_of_few_points(weighted: bool) -> None:
     path = RidgePath.decompose(x, weights)
     assert path.v.shape == (MANY_COLUMNS + 1, n - 1)
     products = path.v.T
-    assert_allclose(products @ path.v, np.eye(n - 1), atol=1e-9)
+    identity = np.eye(n - 1)
+    assert_allclose(products @ path.v, identity, atol=1e-9)
     beta, intercept = path.solve(y, 0.1)
     penalty = 0.1 * path.values.sum() / n
     oracle = Ridge(alpha=penalty).fit(x, y, weights)

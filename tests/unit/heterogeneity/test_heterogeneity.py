@@ -154,14 +154,16 @@ def test_zeros_among_amounts_and_ties_of_counts_are_no_environments() -> None:
     mean = x @ [1, -1, 0.5, 0.5]
     is_positive = random.random(600) < 0.4
     amounts = np.exp(mean / 2) * is_positive
-    counts = random.poisson(np.exp(mean / 2 - 1)).astype(float)
+    rates = np.exp(mean / 2 - 1)
+    counts = random.poisson(rates).astype(float)
     of_amounts = test_heterogeneity(x, amounts, options=FEW)
     of_counts = test_heterogeneity(x, counts, options=FEW)
     assert of_amounts.homogeneous
     assert of_amounts.n_points == int((amounts != 0).sum())
     assert of_counts.homogeneous
     assert of_counts.n_points == 600
-    few = np.where(np.arange(600) < 60, np.exp(mean), 0.0)
+    is_first = np.arange(600) < 60
+    few = np.where(is_first, np.exp(mean), 0.0)
     of_few = test_heterogeneity(x, few, options=FEW)
     assert np.isnan(of_few.p_value)
 
@@ -199,7 +201,8 @@ def test_what_cannot_be_tested_is_refused() -> None:
 def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
     def visible(n_points: int | None = None) -> float:
         given = {} if n_points is None else {"n_points": n_points}
-        result = HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False, **given)
+        null = np.zeros(1)
+        result = HeterogeneityResult(0.0, null, 1.0, detected=False, **given)
         return result.visible
 
     shares = [visible(n) for n in (80, 125, 700, 4000, 5000)]

@@ -40,7 +40,8 @@ def test_the_scale_of_the_noise_is_learned() -> None:
     x = random.standard_normal((400, 2))
     true = np.exp(x[:, 0])
     noise = true * random.standard_normal(400)
-    scores, scale, _ = scaled_residuals(x, x[:, 1] + noise, 5, 0)
+    y = x[:, 1] + noise
+    scores, scale, _ = scaled_residuals(x, y, 5, 0)
     assert stats.spearmanr(scale, true).statistic > 0.9
     assert stats.kstest(scores, "norm").pvalue > 0.99
 
@@ -110,7 +111,8 @@ def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
     centres = psi @ theta.T
     mean = centres @ weights
     variance = centres**2 @ weights - mean**2 + sigma**2
-    expected = stats.norm.logpdf(y, mean, np.sqrt(variance)).mean()
+    deviation = np.sqrt(variance)
+    expected = stats.norm.logpdf(y, mean, deviation).mean()
     values = (theta, weights, np.full(2, sigma), 0.0, 1, True)
     tensors = [torch.from_numpy(np.asarray(value)) for value in values]
     features = torch.from_numpy(psi)
@@ -148,7 +150,8 @@ def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
     assert information > 0.5  # what a split by the label looks like
     copies = np.tile(e, (5, 1))
     permuted = random.permuted(copies, axis=1)
-    gain, *others = gains(features, np.vstack([e, permuted]), FEW, 0)
+    every = np.vstack([e, permuted])
+    gain, *others = gains(features, every, FEW, 0)
     assert gain > 10 * max(others)
 
 

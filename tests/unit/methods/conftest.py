@@ -72,10 +72,10 @@ def draw() -> Draw:
             problem = Problem.from_features(
                 features, x_validation, y, y_validation, task, seed
             )
-        z = (train + torch.from_numpy(rng.random(len(train))))[:, None]
-        z_validation = (validation + torch.from_numpy(rng.random(len(validation))))[
-            :, None
-        ]
+        noise = torch.from_numpy(rng.random(len(train)))
+        noise_validation = torch.from_numpy(rng.random(len(validation)))
+        z = (train + noise)[:, None]
+        z_validation = (validation + noise_validation)[:, None]
         return Inputs(
             x,
             y,

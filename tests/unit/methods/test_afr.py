@@ -181,7 +181,8 @@ def test_points_have_no_order(loss: PointLoss) -> None:
         weights = afr_weights(z @ start, y, 3.0, loss)
         return solve(z, y, weights, start, penalty=0.1, loss=loss)
 
-    assert_close(change(z[order], y[order]), change(z, y))
+    permuted = change(z[order], y[order])
+    assert_close(permuted, change(z, y))
 
 
 def test_separable_points_and_large_outputs_have_a_minimum() -> None:

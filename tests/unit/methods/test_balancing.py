@@ -141,7 +141,8 @@ def test_what_makes_groups() -> None:
     both = groups_of(wrong, y, "environments_and_labels")
     assert len(both.unique()) == 4
     assert torch.equal(groups_of(wrong, y, "environments"), wrong)
-    assert groups_of(wrong, y, "labels").tolist() == [0, 1, 0, 1]
+    groups = groups_of(wrong, y, "labels")
+    assert groups.tolist() == [0, 1, 0, 1]
 
 
 def test_points_have_no_order(draw: Draw) -> None:

@@ -133,7 +133,8 @@ def test_outputs(case: Case, draw: Draw) -> None:
     for name in outputs:
         similarity = torch.cosine_similarity(outputs[name], inputs.y, dim=-1)
         assert similarity > 0.4
-        assert_close(few[name], several[name][3:8], rtol=1e-5, atol=1e-6)
+        expected = several[name][3:8]
+        assert_close(few[name], expected, rtol=1e-5, atol=1e-6)
     environments = fitted.environments
     assert (environments is not None) == case.method.infers
     if environments is not None:

@@ -53,7 +53,9 @@ def test_labels_that_environments_tell_by_the_divergence_of_torch(
     uniform = Categorical(probs=halves)
     divergences = []
     for e in range(count):
-        shares = torch.stack([p[y == label, e].sum() for label in (-1, 1)])
+        of_environment = p[:, e]
+        sizes = [of_environment[y == label].sum() for label in (-1, 1)]
+        shares = torch.stack(sizes)
         categories = Categorical(probs=shares / shares.sum())
         divergences.append(kl_divergence(categories, uniform))
     expected = sum(divergences) / count
@@ -247,7 +249,8 @@ def test_a_minority_is_found_and_left_behind(draw: Draw) -> None:
     draws = rng.random(400)
     hidden = torch.from_numpy(draws < 0.15)
     x = inputs.x.clone()
-    x[:, 3] = 3 * torch.where(hidden, -inputs.y, inputs.y)
+    told = torch.where(hidden, -inputs.y, inputs.y)
+    x[:, 3] = 3 * told
     inputs = replace(inputs, x=x)
     options = EDNILOptions(n_environments=2, learning_rate=1e-2)
     fitted = train_ednil(inputs, options)

@@ -133,7 +133,8 @@ def test_weights_lie_in_the_ball_and_a_larger_one_is_worse(
     assert float(p.sum()) == pytest.approx(1)
     assert p.min() >= 0
     vertex = (N - 1) / 2  # divergence of a single point
-    radius = float(((N * p - 1) ** 2).mean() / 2)
+    divergences = (N * p - 1) ** 2
+    radius = float((divergences).mean() / 2)
     assert radius == pytest.approx(min(rho, vertex), rel=1e-4)
     in_order_of_losses = p[losses.argsort()]
     assert (in_order_of_losses.diff() >= 0).all()

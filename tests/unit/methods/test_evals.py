@@ -36,7 +36,8 @@ def points(n: int = 60, q: int = 8) -> tuple[Tensor, Tensor]:
     scales = 10.0 ** rng.uniform(-2, 2, q)
     z = z * scales + 3
     noise = rng.standard_normal(n)
-    signal = (z[:, 0] - 3) / z[:, 0].std()
+    first = z[:, 0]
+    signal = (first - 3) / first.std()
     y = np.sign(signal + noise)
     z[:, -1] = 5.0
     return torch.from_numpy(z), torch.from_numpy(y)
@@ -97,8 +98,10 @@ def test_a_large_penalty_leaves_the_share_of_the_labels() -> None:
 def test_extremes_by_hand() -> None:
     losses = torch.tensor([5.0, 1.0, 4.0, 2.0, 3.0, 0.1, 0.2, 0.3, 0.4, 9.0])
     y = torch.tensor([1.0] * 6 + [-1.0] * 4)
-    assert extremes(losses, y, 0.25).tolist() == [0, 5, 6, 9]
-    assert extremes(losses, y, 0.5).tolist() == [0, 1, 2, 5, 6, 7, 8, 9]
+    quarter = extremes(losses, y, 0.25)
+    assert quarter.tolist() == [0, 5, 6, 9]
+    half = extremes(losses, y, 0.5)
+    assert half.tolist() == [0, 1, 2, 5, 6, 7, 8, 9]
     alone = torch.ones(10)
     assert extremes(losses, alone, 0.1).tolist() == [5, 9]
     order = torch.randperm(10)

@@ -42,12 +42,14 @@ QUICK = {
 def points(k: int = 3) -> tuple[Tensor, Tensor, Tensor]:
     """x, y and labels of k environments of unequal sizes; float64."""
     rng = np.random.default_rng(k)
-    x = rng.standard_normal((N, D)) * [1.0, 2.0, 0.5, 1.0]
+    scale = [1.0, 2.0, 0.5, 1.0]
+    x = rng.standard_normal((N, D)) * scale
     signal = x @ [1.0, -0.5, 1.0, 0.0]
     y = signal + rng.standard_normal(N)
     sizes = np.arange(1, k + 1)
     labels = rng.choice(k, N, p=sizes / sizes.sum())
-    return torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(labels)
+    environments = torch.from_numpy(labels)
+    return torch.from_numpy(x), torch.from_numpy(y), environments
 
 
 def all_features() -> Tensor:
@@ -164,13 +166,15 @@ def two_slopes() -> tuple[Tensor, Tensor, np.ndarray]:
     slope = np.where(which, 1.5, -1.5)
     noise = 0.1 * rng.standard_normal(400)
     y = slope * x[:, -1] + noise
-    return torch.from_numpy(x).float(), torch.from_numpy(y).float(), which
+    inputs = torch.from_numpy(x).float()
+    return inputs, torch.from_numpy(y).float(), which
 
 
 def test_clusters_are_planted_lines() -> None:
     x, y, which = two_slopes()
     options = HRMOptions(n_environments=2, cluster_steps=1000, cluster_rate=1e-2)
-    split, _ = cluster(x, y, torch.zeros(D), 0, options, "0")
+    nothing_selected = torch.zeros(D)
+    split, _ = cluster(x, y, nothing_selected, 0, options, "0")
     in_second = split.numpy() == 1
     agreement = (in_second == which).mean()
     assert max(agreement, 1 - agreement) > 0.9
@@ -199,7 +203,8 @@ def test_gates_select_causes_and_drop_effects() -> None:
     factor = np.where(labels, 0.3, 1.5)
     effect = (factor * target)[:, None]
     effects = effect + 0.5 * rng.standard_normal((500, 2))
-    x = torch.from_numpy(np.hstack([s, effects])).float()
+    columns = np.hstack([s, effects])
+    x = torch.from_numpy(columns).float()
     y = torch.from_numpy(target).float()
     options = HRMOptions(
         gate_steps=1500, gate_rate=4e-3, penalty_weight=10.0, gate_cost=0.1

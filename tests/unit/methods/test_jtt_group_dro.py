@@ -46,8 +46,10 @@ def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> N
     first = erm(network, x, y, loss, 10)
     wrong = torch.sign(first(x)) != y
     assert 0 < int(wrong.sum()) < 30
-    x_repeated = torch.cat([x, x[wrong].repeat_interleave(3, 0)])
-    y_repeated = torch.cat([y, y[wrong].repeat_interleave(3, 0)])
+    thrice = x[wrong].repeat_interleave(3, 0)
+    x_repeated = torch.cat([x, thrice])
+    thrice = y[wrong].repeat_interleave(3, 0)
+    y_repeated = torch.cat([y, thrice])
     expected = erm(network, x_repeated, y_repeated, loss, 25)
     given = {
         "identification_steps": 10,
@@ -105,7 +107,8 @@ def test_the_closed_form_by_another_solver(draw: Draw) -> None:
     first, *_ = np.linalg.lstsq(design, y, rcond=None)
     right = np.sign(design @ first) == y
     assert 0 < right.sum() < 80
-    share = np.where(right, right.mean(), 1 - right.mean())
+    accuracy = right.mean()
+    share = np.where(right, accuracy, 1 - accuracy)
     root = np.sqrt(1 / share)
     slope, *_ = np.linalg.lstsq(root[:, None] * design, root * y, rcond=None)
     fitted = train_closed_form(inputs, ClosedFormOptions())

@@ -66,7 +66,8 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
         directions.append(learn_directions(problem, environments, options))
     final = select_iteration(problem, environments, directions, options)
     assert torch.equal(fitted.directions["linear"], final.theta)
-    assert torch.equal(fitted.directions["first"], directions[0].winner(1).theta)
+    winner = directions[0].winner(1)
+    assert torch.equal(fitted.directions["first"], winner.theta)
     trained = train_network(
         inputs.network,
         inputs.x,
@@ -76,7 +77,8 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
         environments,
         options,
     )
-    assert torch.equal(fitted.networks["network"](inputs.x), trained.network(inputs.x))
+    outputs = fitted.networks["network"](inputs.x)
+    assert torch.equal(outputs, trained.network(inputs.x))
     chosen = {"k": final.k, "alpha": final.alpha, "iteration": final.iteration}
     assert fitted.chosen == chosen | {"cosine_weight": trained.cosine_weight}
     # every point's memberships of each clustering add up to one, degenerate ones left
@@ -85,7 +87,8 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
     assert fitted.environments.shape == (60 + 25, 2 * (2 + 1))
     degenerate = torch.cat([e.degenerate for e in environments])
     count = int((~degenerate).sum()) or len(degenerate)
-    assert_close(fitted.environments.sum(1), torch.full((85,), float(count)))
+    total = fitted.environments.sum(1)
+    assert_close(total, torch.full((85,), float(count)))
 
 
 def test_without_environments_it_is_erm(draw: Draw) -> None:

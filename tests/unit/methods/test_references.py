@@ -59,7 +59,8 @@ def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
     shift = torch.tensor([1.0, -4.0, 0.0, 16.0])
 
     def add(x: Tensor) -> Tensor:
-        total = (x[:, 0].double() + x[:, 1] / 3).float()
+        sum_of_two = x[:, 0].double() + x[:, 1] / 3
+        total = (sum_of_two).float()
         constant = torch.full_like(x[:, :1], 7.0)
         return torch.cat([x, total[:, None], constant], dim=1)
 
@@ -98,7 +99,8 @@ def test_grayscale_does_not_see_colour() -> None:
     gray, y, channel = images(80)
     held_out, y_held_out, other = images(40)
     without = without_colour(coloured(channel, gray))
-    assert torch.equal(without, torch.cat([gray, gray], 1) / 2)
+    twice = torch.cat([gray, gray], 1)
+    assert torch.equal(without, twice / 2)
     network = build(NetworkOptions(widths=[16]), 0, 2 * PIXELS)
     options = ERMOptions(steps=100, learning_rate=1e-2, evaluate_every=1)
     new, labels, _ = images(400)
@@ -124,8 +126,10 @@ def test_grayscale_does_not_see_colour() -> None:
     assert right.double().mean() > 0.6
 
     plain = train_erm(inputs, options)
-    in_first = plain.predict(coloured(torch.zeros(400), new))["model"]
-    in_second = plain.predict(coloured(torch.ones(400), new))["model"]
+    images_in_first = coloured(torch.zeros(400), new)
+    in_first = plain.predict(images_in_first)["model"]
+    images_in_second = coloured(torch.ones(400), new)
+    in_second = plain.predict(images_in_second)["model"]
     assert (in_first - in_second).abs().mean() > 0.1
 
 
@@ -152,7 +156,8 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
         fitted = train_true_environments(inputs, options)
         theta = fitted.directions["model"]
         assert theta[3:].tolist() == [0.0]
-        variances = gradients(theta)[:, :3].var(0, correction=0)
+        of_first_features = gradients(theta)[:, :3]
+        variances = of_first_features.var(0, correction=0)
         spread.append(float(variances.sum()))
 
         free = theta.clone().requires_grad_()
@@ -200,7 +205,8 @@ def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> N
     same = train_given_split(given, GivenSplitOptions(**options))
     assert_close(same.directions["linear"], own.directions["linear"])
     x = torch.randn(9, inputs.x.shape[1])
-    assert_close(same.networks["network"](x), own.networks["network"](x))
+    outputs = same.networks["network"](x)
+    assert_close(outputs, own.networks["network"](x))
 
 
 def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:

@@ -98,7 +98,8 @@ def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
     for j in range(2):
         inside = weights[:, j] > 0
         errors = (y[inside] - features[inside] @ w[j]) ** 2
-        losses.append(errors.mean() + 0.7 * w[j, :K].abs().mean())
+        slope = w[j, :K]
+        losses.append(errors.mean() + 0.7 * slope.abs().mean())
     total = torch.stack(losses).sum()
     (expected,) = torch.autograd.grad(total, w)
     risks = environment_risks(features, y, weights)
@@ -421,7 +422,8 @@ def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(KerhrmError, match=message):
             theta_of(inputs, **changes)
-    nobody_in_the_first_two = one_hot(torch.full((N,), 2), 3).double()
+    third = torch.full((N,), 2)
+    nobody_in_the_first_two = one_hot(third, 3).double()
     monkeypatch.setattr(released, "assign", Spy(nobody_in_the_first_two))
     with pytest.raises(KerhrmError, match="have no points"):
         theta_of(inputs, n_environments=3)

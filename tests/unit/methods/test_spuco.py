@@ -101,7 +101,8 @@ def test_eiil_s_environments(spuco: Any, inputs: Inputs) -> None:
         f = reference(inputs.x)
     logits = torch.stack([torch.zeros_like(f), f], dim=1)
     # after 1 000 steps a point of its start has not reached its side
-    inference = spuco.infer.EIIL(logits, classes(inputs.y), num_steps=3000, lr=1e-2)
+    labels = classes(inputs.y)
+    inference = spuco.infer.EIIL(logits, labels, num_steps=3000, lr=1e-2)
     split = as_split(inference.infer_groups())
     assert 0.02 < float(found.double().mean()) < 0.98
     agreeing = int((split == found).sum())
@@ -148,7 +149,8 @@ def test_balanced_groups(spuco: Any, inputs: Inputs) -> None:
         drawn = spuco.train.GroupBalanceBatchERM(**shared)
     sample = balance(groups, "subsample", seed=0)
     ours = groups[sample.points].bincount()
-    assert torch.equal(groups[torch.tensor(fewer.indices)].bincount(), ours)
+    numbers = torch.tensor(fewer.indices)
+    assert torch.equal(groups[numbers].bincount(), ours)
     chances = torch.zeros(N, dtype=torch.float64)
     chances[torch.tensor(drawn.base_indices)] = torch.tensor(
         drawn.sampling_weights, dtype=torch.float64

@@ -103,7 +103,8 @@ def test_two_networks_by_a_softmax_of_pytorch(
     n_mistakes = int(mistakes(inputs.x, inputs.y).sum())
     assert 0 < n_mistakes < n
     held_out = (inputs.x_validation, inputs.y_validation)
-    assert torch.equal(twins.mistakes(inputs.x, inputs.y), mistakes(inputs.x, inputs.y))
+    is_mistaken = twins.mistakes(inputs.x, inputs.y)
+    assert torch.equal(is_mistaken, mistakes(inputs.x, inputs.y))
     assert torch.equal(twins.mistakes(*held_out), mistakes(*held_out))
 
 

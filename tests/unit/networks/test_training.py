@@ -113,7 +113,8 @@ def test_adam_is_that_of_torch(dtype: torch.dtype) -> None:
     ours = [p.clone().requires_grad_(True) for p in start]
     theirs = [p.clone().requires_grad_(True) for p in start]
     descend(Adam(ours, 0.02), ours)
-    descend(torch.optim.Adam(theirs, lr=0.02, fused=True), theirs)
+    optimiser = torch.optim.Adam(theirs, lr=0.02, fused=True)
+    descend(optimiser, theirs)
     for a, b in zip(ours, theirs, strict=True):
         assert torch.equal(a, b)
     assert not torch.equal(ours[0], start[0])

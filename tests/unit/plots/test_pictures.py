@@ -133,7 +133,8 @@ def test_importance_finds_what_makes_the_environments(
     turned = one.x.assign(shade=reversed_shade)
     before = one.model.predict_environment_proba(one.x, one.y)
     after = one.model.predict_environment_proba(turned, one.y)
-    moved = np.abs(after - before).sum(1).mean() / 2
+    changes = np.abs(after - before)
+    moved = changes.sum(1).mean() / 2
     assert lengths["shade"] == pytest.approx(moved, abs=0.1)
     ax_of_one = kerhrm.plots.importance(*one[:3], most=1)
     assert len(ax_of_one.patches) == 1
@@ -320,7 +321,8 @@ def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
     italics."""
     odd = {"shape": "price_$/m^2_in_$", "shade": "$50K_to_$75K"}
     x = labels.x.rename(columns=odd)
-    y = labels.y.map({"yes": "$y^$", "no": "$n"}).rename("$_$")
+    answers = labels.y.map({"yes": "$y^$", "no": "$n"})
+    y = answers.rename("$_$")
     model = kerhrm.KerHRMClassifier(
         k=5, n_init=2, network=(128,), random_state=0, if_not_better="fit"
     )

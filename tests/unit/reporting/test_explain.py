@@ -142,7 +142,9 @@ def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
 
 
 def test_what_a_method_has_chosen_on_each_seed(run: Run) -> None:
-    units = [prediction(k=5, alpha=0.0), prediction(k=10, alpha=1.0)]
+    first = prediction(k=5, alpha=0.0)
+    second = prediction(k=10, alpha=1.0)
+    units = [first, second]
     path = run.folder / DATA / "kerhrm" / "predictions.npz"
     save_stacked(path, units)
     seeds = cell(run, "KerHRM")["seeds"]

@@ -122,7 +122,8 @@ def test_stand_ins_are_not_called_the_papers_data() -> None:
     axis = draw.figure3(cells).axes[0]
     assert axis.get_title() == "as in the paper"
     houses = cells.assign(data_source="fallback:houses")
-    (figure,) = draw.own_figures(houses, scores, Run.mark(REFERENCE, houses))
+    mark = Run.mark(REFERENCE, houses)
+    (figure,) = draw.own_figures(houses, scores, mark)
     texts = words(figure)
     assert texts & {"as in the paper"} == set()
     (title,) = (text for text in words(figure) if "stand-ins" in text)
@@ -132,7 +133,8 @@ def test_stand_ins_are_not_called_the_papers_data() -> None:
     (figure,) = draw.own_figures(digits, scores, "m")
     assert not any("MNIST" in text for text in words(figure))
     found = REFERENCE.endpoints()
-    found.loc[found["table"] == "table4", ["mean", "difference"]] = np.nan
+    is_table4 = found["table"] == "table4"
+    found.loc[is_table4, ["mean", "difference"]] = np.nan
     panels = forest.endpoints(found).axes
     assert len(panels) == 3
     _, table1 = read("table1")

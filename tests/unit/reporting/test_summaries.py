@@ -45,6 +45,7 @@ def test_the_answer_has_the_worst_test_environment() -> None:
     assert set(found.columns.get_level_values(1)) == {"here", "paper", "worst"}
     here = found["table1", "here"].astype(float)
     halved = found["table1", "worst"].astype(float)
-    assert halved.to_numpy() == pytest.approx(here.to_numpy() / 2, abs=0.001)
+    half = here.to_numpy() / 2
+    assert halved.to_numpy() == pytest.approx(half, abs=0.001)
     before = tables.answer(cells)
     pd.testing.assert_frame_equal(found[before.columns], before)

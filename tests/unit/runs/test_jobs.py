@@ -262,7 +262,8 @@ def test_a_stopped_job_continues_where_it_was(run: Path, number: int) -> None:
         assert int(process.line.split()[1]) > 0  # type: ignore[attr-defined]
         assert process.wait(WAIT_SECONDS) == 0
     assert kinds(run) == []
-    assert (run / "out.txt").read_text() == str(sum(range(200)))
+    total = sum(range(200))
+    assert (run / "out.txt").read_text() == str(total)
 
 
 def test_a_checkpoint_of_other_parameters_is_thrown_away(run: Path) -> None:

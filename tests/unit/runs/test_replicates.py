@@ -35,7 +35,8 @@ def replicates(folder: Path, features: bool = False) -> tuple[Replicates, Any]:
     files: dict[str, str] = {}
     arrays: dict[str, dict[str, np.ndarray]] = {}
     for name, n in sizes.items():
-        x = random.standard_normal((2, n, D)).astype(np.float32)
+        draws = random.standard_normal((2, n, D))
+        x = draws.astype(np.float32)
         arrays[name] = {"x": x, "y": x[..., 0], "auxiliary": x[..., :1]}
         files[name] = str(folder / f"{name}.npz")
         save_arrays(files[name], arrays[name])
@@ -116,8 +117,10 @@ def test_outputs_of_all_parts_come_back_from_disk(tmp_path: Path) -> None:
 
 def test_replicates_that_infer_and_choose_less_are_filled_up(tmp_path: Path) -> None:
     ours, _ = replicates(tmp_path)
-    one = fitted(environments=torch.ones(N + M, 1), chosen={"a": 1.0})
-    two = fitted(environments=torch.ones(N + M, 2), chosen={"b": 2.0})
+    one_environment = torch.ones(N + M, 1)
+    one = fitted(environments=one_environment, chosen={"a": 1.0})
+    two_environments = torch.ones(N + M, 2)
+    two = fitted(environments=two_environments, chosen={"b": 2.0})
     units = []
     for seed, method in enumerate((one, two)):
         predictions = predict(ours, seed, method, LEARNER)
@@ -126,7 +129,8 @@ def test_replicates_that_infer_and_choose_less_are_filled_up(tmp_path: Path) -> 
     save_stacked(path, aligned(units))
     first, second = load_records(Predictions, path)
     assert first.memberships is not None
-    assert first.memberships.sum(0).tolist() == [N + M, 0]
+    total = first.memberships.sum(0)
+    assert total.tolist() == [N + M, 0]
     assert first.chosen.tolist() == ["a", "b"]
     assert second.chosen.tolist() == ["a", "b"]
     assert_array_equal(first.choices, [1.0, np.nan])
@@ -240,4 +244,5 @@ def test_iterations_that_are_declared_are_there(tmp_path: Path) -> None:
     assert_allclose(last_outputs, found.output("model", "train"))
     memberships = found.iteration_memberships
     assert memberships is not None
-    assert memberships.sum((1, 2)).tolist() == [0, 2 * N]
+    total = memberships.sum((1, 2))
+    assert total.tolist() == [0, 2 * N]

@@ -30,7 +30,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pd.DataFrame(numbers, columns=["u", "v", "noise"])
     table["w"] = random.choice(["x", "y"], 300)
     table["g"] = np.repeat(["a", "b"], [180, 120])
-    signal = np.where(table["g"] == "b", 1 - table["u"], table["u"])
+    is_in_group = table["g"] == "b"
+    signal = np.where(is_in_group, 1 - table["u"], table["u"])
     table["y"] = signal + 0.3 * table["noise"]
     table.loc[0, "u"] = np.nan
     file = tmp_path / "package" / "a.csv"

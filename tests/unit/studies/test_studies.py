@@ -83,7 +83,8 @@ def test_published_summaries_follow_from_the_published_draws(
 def test_a_unit_gives_the_published_row(name: str) -> None:
     unit = next(iter(load(name).units(FILES)))
     values = unit.compute().iloc[0]
-    computed = pd.DataFrame(unit.key | dict(values), index=[0])
+    row_of_unit = unit.key | dict(values)
+    computed = pd.DataFrame(row_of_unit, index=[0])
     row = published(unit.table)[unit.table].iloc[:1]
     assert computed.columns.tolist() == row.columns.tolist()
     for column in row:
@@ -133,7 +134,8 @@ def test_an_interrupted_study_computes_what_is_left(tmp_path: Path) -> None:
     checkpoint.save()
     tables, figures = study.run({}, Checkpoint(tmp_path))
     assert sorted(counts) == [*range(10)]
-    assert tables["squares"]["square"].tolist() == [n**2 for n in range(10)]
+    squares = tables["squares"]["square"]
+    assert squares.tolist() == [n**2 for n in range(10)]
     assert tables["sum"]["square"].tolist() == [285]
     assert figures["figure"].get_suptitle() == ""
 

@@ -13,21 +13,25 @@ from kerhrm.errors import KerhrmError
 def test_the_decimal_sign_is_that_of_the_file(tmp_path: Path) -> None:
     """1.234 is a thousand next to 1,5, and less than two next to 1.5."""
     with_commas = read_text(tmp_path, "a;b\n1,5;1.234\n2,25;2.345\n")
-    assert with_commas.to_dict("list") == {"a": [1.5, 2.25], "b": [1234, 2345]}
+    expected = {"a": [1.5, 2.25], "b": [1234, 2345]}
+    assert with_commas.to_dict("list") == expected
     note = with_commas.attrs["notes"]["b"]
     assert note == "'1.234' is read as 1234"
 
     with_points = read_text(tmp_path, "a;b\n1.5;1.234\n2.25;2.345\n")
-    assert with_points.to_dict("list") == {"a": [1.5, 2.25], "b": [1.234, 2.345]}
+    expected = {"a": [1.5, 2.25], "b": [1.234, 2.345]}
+    assert with_points.to_dict("list") == expected
 
     given = read_text(tmp_path, "a;b\n1;1.234\n2;2.345\n", decimal=",")
-    assert given.to_dict("list") == {"a": [1, 2], "b": [1234, 2345]}
+    expected = {"a": [1, 2], "b": [1234, 2345]}
+    assert given.to_dict("list") == expected
 
 
 def test_powers_with_a_comma_have_decimals(tmp_path: Path) -> None:
     text = 'a,b\n1.234,"1,257E-01"\n0.5,"2,000E+00"\n'
     quoted = read_text(tmp_path, text)
-    assert quoted.to_dict("list") == {"a": [1.234, 0.5], "b": [0.1257, 2]}
+    expected = {"a": [1.234, 0.5], "b": [0.1257, 2]}
+    assert quoted.to_dict("list") == expected
     given = read_text(tmp_path, "a;b\n1,257E-01;2\n1,5;3\n", decimal=",")
     assert given["a"].tolist() == [0.1257, 1.5]
 
@@ -72,8 +76,10 @@ def test_a_point_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) 
         read_table(path)
     thousands = read_text(tmp_path, text, decimal=",")
     decimals = read_text(tmp_path, text, decimal=".")
-    assert thousands["a"].tolist()[-2:] == [1004, -1263]
-    assert decimals["a"].tolist()[-2:] == [1.004, -1.263]
+    last_two = thousands["a"].tolist()[-2:]
+    assert last_two == [1004, -1263]
+    last_two = decimals["a"].tolist()[-2:]
+    assert last_two == [1.004, -1.263]
 
     for cell in ("0.004", "1.5", "1.2345", "1004", "1234.567", "1.004e3"):
         explained = text_of([*rows, f"{cell};2"], sep)

@@ -177,22 +177,26 @@ def test_distinct_rows_are_those_of_any_order(drawn: Any, random: Any) -> None:
 
 def test_a_few_categories_are_alike_by_chance_and_copies_are_not() -> None:
     random = np.random.default_rng(0)
-    categories = random.integers(0, 4, (500, 3)).astype(float)
+    numbers_of_categories = random.integers(0, 4, (500, 3))
+    categories = numbers_of_categories.astype(float)
     assert alike_by_chance(np.unique(categories, axis=0))
     numbers = random.normal(size=(500, 3))
     assert not alike_by_chance(numbers)
 
-    table = random.integers(0, 4, (500, 3)).astype(float)
+    few = random.integers(0, 4, (500, 3))
+    table = few.astype(float)
     distinct = DistinctRows.find(table, None)
     assert_array_equal(distinct.units, distinct.weights)
-    twice = np.repeat(random.normal(size=(100, 3)), 2, axis=0)
+    distinct_rows = random.normal(size=(100, 3))
+    twice = np.repeat(distinct_rows, 2, axis=0)
     of_copies = DistinctRows.find(twice, None)
     assert_array_equal(of_copies.units, 1)
 
 
 def test_columns_are_ordered_by_what_they_hold() -> None:
     random = np.random.default_rng(0)
-    x = random.integers(0, 2, (60, 5)).astype(float)
+    bits = random.integers(0, 2, (60, 5))
+    x = bits.astype(float)
     y = random.normal(size=60)
     order = column_order(x, y)
     for _ in range(5):

@@ -62,7 +62,8 @@ def test_numbers_are_read_by_the_whole_column(case: str) -> None:
 @pytest.mark.parametrize("word", ["now", "today", "Today", "-0044-03-15", "-44-03-15"])
 def test_words_that_pandas_reads_as_times_are_no_dates(word: str) -> None:
     """Today's date would differ from run to run."""
-    days = pd.date_range("2024-01-01", periods=5).strftime("%Y-%m-%d").tolist()
+    five_days = pd.date_range("2024-01-01", periods=5)
+    days = five_days.strftime("%Y-%m-%d").tolist()
     message = f"must hold dates; got '{word}' in"
     for cells in ([word] * 3, [*days, word]):
         column = pd.Series(cells, name="c", dtype=object)
