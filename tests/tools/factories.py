@@ -19,7 +19,8 @@ def mlp(n_inputs: int) -> nn.Module:
 
 def wide(n_inputs: int) -> nn.Module:
     hidden = nn.Linear(n_inputs, 64)
-    return nn.Sequential(hidden, nn.ReLU(), nn.Linear(64, 1))
+    output = nn.Linear(64, 1)
+    return nn.Sequential(hidden, nn.ReLU(), output)
 
 
 class Tied(nn.Module):
@@ -53,7 +54,8 @@ class BatchMean(nn.Linear):
 
 def dropout(n_inputs: int) -> nn.Module:
     hidden = nn.Linear(n_inputs, 8)
-    return nn.Sequential(hidden, nn.Dropout(), nn.Linear(8, 1))
+    output = nn.Linear(8, 1)
+    return nn.Sequential(hidden, nn.Dropout(), output)
 
 
 def dropout_switched_off(n_inputs: int) -> nn.Module:
@@ -67,12 +69,14 @@ def running_statistics(n_inputs: int) -> nn.Module:
 
 def batch_statistics(n_inputs: int) -> nn.Module:
     norm = nn.BatchNorm1d(n_inputs, track_running_stats=False)
-    return nn.Sequential(norm, nn.Linear(n_inputs, 1)).eval()
+    layer = nn.Linear(n_inputs, 1)
+    return nn.Sequential(norm, layer).eval()
 
 
 def images_only(n_inputs: int) -> nn.Module:
     images = nn.Unflatten(1, (2, 7, 7))
-    return nn.Sequential(images, nn.Flatten(), nn.Linear(98, 1))
+    output = nn.Linear(98, 1)
+    return nn.Sequential(images, nn.Flatten(), output)
 
 
 def nothing_to_train(n_inputs: int) -> nn.Module:

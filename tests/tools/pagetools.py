@@ -16,11 +16,11 @@ def blocks(page: Path, language: str) -> list[str]:
 def commands(page: Path) -> list[list[str]]:
     """Words of each command; of ``make env && ...`` the first half."""
     lines = "".join(blocks(page, "sh")).splitlines()
-    commands = []
+    parsed = []
     for line in lines:
         first, *_ = line.split(" && ")
-        commands.append(shlex.split(first, comments=True))
-    return commands
+        parsed.append(shlex.split(first, comments=True))
+    return parsed
 
 
 def files(page: Path) -> dict[str, str]:

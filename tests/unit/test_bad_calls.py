@@ -183,7 +183,8 @@ def calls() -> dict[str, Callable[[], Any]]:
         bad[f"pre-test, {what}"] = lambda what=what: test_heterogeneity(
             TABLES[what][0], Y
         )
-    network = build(NetworkOptions(widths=[4]), seed=0, d=2)
+    options = NetworkOptions(widths=[4])
+    network = build(options, seed=0, d=2)
     points = torch.from_numpy(X).float()
     bad |= {
         "build, d": lambda: build(NetworkOptions(), seed=0, d=0),

@@ -53,7 +53,9 @@ def planted(seed: int, noise: float = 0.2, intercept: float = 0.3) -> Problem:
             0.5 * rng.standard_normal(n),
         ]
         psi = np.stack(columns, axis=1)
-        parts.append((torch.from_numpy(psi), torch.from_numpy(y)))
+        features = torch.from_numpy(psi)
+        labels = torch.from_numpy(y)
+        parts.append((features, labels))
     (psi, y), (psi_v, y_v) = parts
     return Problem(
         u=psi,

@@ -58,7 +58,9 @@ def cells_of(t: np.ndarray, half: int, n_cells: int = 10) -> tuple[Tensor, Tenso
     trained = t[:half]
     held_out = t[half:]
     cells = Cells.fit(trained, n_cells)
-    return cells.locate(trained), cells.locate(held_out), len(cells)
+    cells_trained = cells.locate(trained)
+    cells_held_out = cells.locate(held_out)
+    return cells_trained, cells_held_out, len(cells)
 
 
 def starts(n: int, k: int = 2, count: int = 3) -> Tensor:
@@ -121,7 +123,8 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
     parameters = [fit.theta.flatten(), fit.sigma.log()]
     at = torch.cat(parameters).numpy()
     value, slope = objective(at)
-    assert value == pytest.approx(fit.objective.item(), abs=1e-10)
+    objective_of_fit = fit.objective.item()
+    assert value == pytest.approx(objective_of_fit, abs=1e-10)
     assert np.abs(slope).max() < 1e-4
     best = minimize(objective, at, jac=True)
     assert value - best.fun < 1e-6
@@ -171,7 +174,8 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
             n = int(part.sum())
             _, squares, *_ = np.linalg.lstsq(x[part], y[part])
             variance = squares[0] / n
-            total += n * np.log(2 * np.pi * np.e * variance)
+            constant = 2 * np.pi * np.e
+            total += n * np.log(constant * variance)
         return total
 
     values = {}

@@ -64,8 +64,10 @@ def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Member
     rng = np.random.default_rng(seed)
     shape = len(k)
     concentration = np.full(n_environments, 0.5)
-    train = torch.from_numpy(rng.dirichlet(concentration, (shape, N)))
-    validation = torch.from_numpy(rng.dirichlet(concentration, (shape, M)))
+    draws = rng.dirichlet(concentration, (shape, N))
+    train = torch.from_numpy(draws)
+    draws_v = rng.dirichlet(concentration, (shape, M))
+    validation = torch.from_numpy(draws_v)
     return replace(
         given_environments(train[0], validation[0], k),
         train=train,
@@ -153,7 +155,8 @@ def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None
     directions = learn_directions(problem, learned, OPTIONS)
     psi = torch.cat([problem.psi_train, problem.psi_validation])
     f0 = torch.cat([problem.f0_train, problem.f0_validation])
-    y = torch.cat([problem.y, problem.y_validation]).numpy()
+    labels = torch.cat([problem.y, problem.y_validation])
+    y = labels.numpy()
     scores = directions.score.tolist()
     for theta, score in zip(directions.theta, scores, strict=True):
         outputs = (f0 + psi @ theta).numpy()
@@ -244,12 +247,15 @@ def test_degenerate_environments_do_not_score() -> None:
 
     first = environments([2, 5], 1)
     second = environments([2], 2)
-    some = [marked(first, False, True), marked(second, True)]
+    half_of_first = marked(first, False, True)
+    all_of_second = marked(second, True)
+    some = [half_of_first, all_of_second]
     weights = all_memberships(some, "validation").sum(-1)
     assert (weights[:2] > 0).all()
     assert weights[2:].tolist() == [0] * 4
     # where there is no other, what there is scores
-    all_degenerate = [marked(first, True, True), marked(second, True)]
+    all_of_first = marked(first, True, True)
+    all_degenerate = [all_of_first, all_of_second]
     every = all_memberships(all_degenerate, "validation")
     unmarked = all_memberships([first, second], "validation")
     assert_close(every, unmarked)
@@ -263,7 +269,8 @@ def ends(*thetas: list[float]) -> list[Directions]:
     for i, theta in enumerate(thetas):
         padded = torch.zeros(1, K_MAX).double()
         padded[0, : len(theta)] = torch.tensor(theta)
-        iterations.append(Directions(padded, k, one, one + i, 0))
+        score = one + i
+        iterations.append(Directions(padded, k, one, score, 0))
     return iterations
 
 
@@ -343,7 +350,8 @@ def test_erm_is_ridge_regression_with_k_by_validation() -> None:
         mean_square = (features**2).sum() / k
         second = features.T @ features
         penalised = second + 0.1 * mean_square * np.eye(k)
-        solution = np.linalg.solve(penalised, features.T @ (y - f0))
+        right = features.T @ (y - f0)
+        solution = np.linalg.solve(penalised, right)
         residuals = psi[:, :k] @ solution - (y_new - f0_new)
         expected.append(solution)
         errors.append((residuals**2).mean())

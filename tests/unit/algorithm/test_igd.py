@@ -38,7 +38,8 @@ K = 3
 def draw(seed: int = 0) -> tuple[Tensor, Tensor]:
     """g and theta."""
     rng = np.random.default_rng(seed)
-    g, theta = torch.from_numpy(rng.standard_normal((2, K)))
+    draws = rng.standard_normal((2, K))
+    g, theta = torch.from_numpy(draws)
     return g, theta
 
 
@@ -100,9 +101,11 @@ class Task(NamedTuple):
 def task() -> Task:
     """A wide network (close to its linearisation) and a direction in its NTF space."""
     rng = np.random.default_rng(0)
-    inputs = rng.standard_normal((N, 4)).astype(np.float32)
+    draws = rng.standard_normal((N, 4))
+    inputs = draws.astype(np.float32)
     x = torch.from_numpy(inputs)
-    y = torch.from_numpy(rng.choice([-1.0, 1.0], N))
+    labels = rng.choice([-1.0, 1.0], N)
+    y = torch.from_numpy(labels)
     mlp = init_mlp(0, (4, 512, 1))
     features = NTFMap.fit(mlp, x, K)
     problem = Problem.from_features(features, x, y, y, "classification", 0)
@@ -121,7 +124,8 @@ def test_features_beyond_k_have_no_say(task: Task) -> None:
     short = replace(direction, theta=direction.theta[:2])
     cut, _ = train_igd(task.mlp, task.x, problem, short, 10.0, options)
     outputs = cut(task.x)
-    assert_close(outputs, whole(task.x), rtol=1e-3, atol=1e-4)
+    expected = whole(task.x)
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_a_smoothing_that_stays_draws_the_network_along_theta(task: Task) -> None:
@@ -234,7 +238,8 @@ class Run(NamedTuple):
         accuracies = []
         for r in environments.validation[keep].numpy():
             for j in (0, 1):
-                accuracies.append(np.average(hits, weights=r[:, j]))
+                accuracy = np.average(hits, weights=r[:, j])
+                accuracies.append(accuracy)
         return min(accuracies)
 
     def pooled(self, network: Network) -> float:
@@ -284,7 +289,8 @@ def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> No
     outputs = trained.network(run.x)
     assert torch.equal(outputs, alone[best](run.x))
     outputs = torch.stack([network(run.x) for network in alone])
-    spread = outputs.diff(dim=0).abs().amax(-1)
+    differences = outputs.diff(dim=0).abs()
+    spread = differences.amax(-1)
     assert spread.min() > 0.01  # the weight matters
 
 
@@ -292,7 +298,8 @@ def test_the_rule_picks_the_step_as_well(run: Run) -> None:
     trained = run.train(cosine_weight=[300.0], check_every=5)
     ends = []
     for steps in (5, 10, 15, 20):
-        ends.append(run.train(cosine_weight=[300.0], steps=steps))
+        end = run.train(cosine_weight=[300.0], steps=steps)
+        ends.append(end)
     # the earliest among equals
     best = max(ends, key=lambda end: run.worst(end.network))
     outputs = trained.network(run.x)
@@ -312,7 +319,8 @@ def test_without_environments_it_is_erm_by_the_pooled_rule(run: Run) -> None:
         ends.append(end.network)
     best = max(ends, key=run.pooled)
     outputs = trained.network(run.x)
-    assert_close(outputs, best(run.x), rtol=1e-4, atol=1e-5)
+    expected = best(run.x)
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_failed_training_is_chosen_only_if_there_is_no_other(run: Run) -> None:

@@ -151,7 +151,8 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
         leaf = torch.from_numpy(w).requires_grad_()
         theta, weights, scale = unpack(leaf)
         density = Normal(psi @ theta.T, scale)
-        log_joint = weights.log() + density.log_prob(y[:, None])
+        log_density = density.log_prob(y[:, None])
+        log_joint = weights.log() + log_density
         likelihood = (r * log_joint).sum(-1).mean()
         squared_length = (theta**2).sum()
         penalty = case.rho / (2 * scale**2) * squared_length
@@ -302,7 +303,9 @@ def gaussians(seed: int) -> tuple[Tensor, Tensor, Tensor]:
     is_low = (y < 0)[:, None]
     start = np.where(is_low, [0.9, 0.1], [0.2, 0.8])
     psi = torch.ones(400, 1).double()
-    return psi, torch.from_numpy(y), torch.from_numpy(start)[None]
+    labels = torch.from_numpy(y)
+    starts = torch.from_numpy(start)[None]
+    return psi, labels, starts
 
 
 @pytest.mark.parametrize("each", [False, True])
@@ -379,7 +382,8 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
         labels = torch.from_numpy(y)
         fit = fit_mixture(features, labels, start, ridge=ridge, em=em)
         assert_allclose(fit.theta[0], theta, rtol=1e-8)
-        assert_allclose(fit.sigma[0, 0] ** 2, variance, rtol=1e-8)
+        sigma = fit.sigma[0, 0]
+        assert_allclose(sigma**2, variance, rtol=1e-8)
 
         log_shares = np.log(r.mean(0))
         distance = residuals**2 / (2 * variance) - log_shares

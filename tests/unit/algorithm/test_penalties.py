@@ -192,5 +192,6 @@ def test_built_in_penalties_need_no_package(monkeypatch: pytest.MonkeyPatch) -> 
     d = data(0)
     monkeypatch.setattr(PENALTIES, "load", broken)
     for kind in ("gradient_variance", "whitened_gradient_variance"):
-        thetas = minimisers(kind, d.psi, d.risks(), [1.0])
+        risks = d.risks()
+        thetas = minimisers(kind, d.psi, risks, [1.0])
         assert thetas.shape == (1, 3)

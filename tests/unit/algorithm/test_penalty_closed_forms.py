@@ -178,7 +178,8 @@ def test_as_alpha_grows_the_gradients_agree(whiten: bool) -> None:
     cross = np.einsum("en,na,n->ea", shares, psi, y)
     # two environments, k equations: there the variance is zero whatever the metric
     difference = second[0] - second[1]
-    equal = np.linalg.solve(difference, cross[0] - cross[1])
+    difference_of_cross = cross[0]
+    equal = np.linalg.solve(difference, difference_of_cross - cross[1])
     distances = []
     for alpha in (1e2, 1e4, 1e6):
         theta = invariant_direction(*d, alpha, METRICS[whiten]).numpy()
@@ -199,7 +200,8 @@ def test_one_environment_is_least_squares_whatever_alpha(
     one = torch.ones(40, 1)
     thrice_the_same = torch.full((40, 3), 1 / 3)
     for r in (one, thrice_the_same):
-        got = invariant_direction(psi, y, r.double(), alpha, METRICS[whiten])
+        memberships = r.double()
+        got = invariant_direction(psi, y, memberships, alpha, METRICS[whiten])
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
@@ -232,7 +234,8 @@ def test_the_losses_are_those_of_the_points() -> None:
     d = data(3)
     theta = torch.tensor([0.3, -1.0, 2.0]).double()
     errors = (d.psi @ theta - d.y) ** 2
-    totals = (d.r * errors[:, None]).sum(0)
+    weighted = d.r * errors[:, None]
+    totals = (weighted).sum(0)
     literal = totals / d.r.sum(0)
     losses = d.risks().losses(theta)
     assert_close(losses, literal)

@@ -32,8 +32,8 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     slope = np.where(turned, -6, 6)
-    pay = 30 + 3 * table["size"] + slope * rating
-    table["pay"] = pay.round(3)
+    signal = 30 + 3 * table["size"] + slope * rating
+    table["pay"] = signal.round(3)
     table["tax"] = (0.3 * table["pay"]).round(3)
     is_missing = random.random(n) < 0.05
     ages = random.integers(18, 65, n)
@@ -79,7 +79,8 @@ def test_labels_and_an_auxiliary_column(pay: Path) -> None:
     table = table.drop(columns=["id", "tax", "pay", "age"])
     size = table.pop("size")
     noise = np.random.default_rng(0).normal(size=1200)
-    table["large"] = np.where(size + noise > 0, "yes", "no")
+    is_large = size + noise > 0
+    table["large"] = np.where(is_large, "yes", "no")
     checked = check(table, "large", auxiliary=["from"])
     facts = checked.report.facts
     assert facts["error"] == "share of wrong labels"

@@ -87,7 +87,8 @@ def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> N
     assert facts_of(table, auxiliary="c")["column 'c'"] == message
     assert facts_of(table)["column 'c'"] == message
 
-    some_zero = days.astype(str).where(days.day != 3, "0000-00-00")
+    text_of_days = days.astype(str)
+    some_zero = text_of_days.where(days.day != 3, "0000-00-00")
     text = plain.assign(c=some_zero)
     message = facts_of(text)["column 'c'"]
     assert "but not '0000-00-00' in 3 rows" in message
@@ -235,7 +236,8 @@ def test_columns_that_give_the_target_away() -> None:
     assert giving_away(cubes, tailed) == {"x"}
 
     twice = pd.concat([table[["noise"]]] * 2)
-    target_twice = pd.Series(np.tile(number, 2), twice.index)
+    number_twice = np.tile(number, 2)
+    target_twice = pd.Series(number_twice, twice.index)
     assert not dict(oddities(twice, target_twice))
 
 

@@ -58,7 +58,8 @@ def assert_copies_stay_together(table: pd.DataFrame, n_copies: int) -> None:
 
 
 def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
-    some_twice = pd.concat([plain, plain.iloc[:30]], ignore_index=True)
+    first_rows = plain.iloc[:30]
+    some_twice = pd.concat([plain, first_rows], ignore_index=True)
     assert_copies_stay_together(some_twice, n_copies=60)
 
     with_letters = plain.assign(c=["p", "q"] * 40)
@@ -66,7 +67,8 @@ def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> Non
     assert_copies_stay_together(all_thrice, n_copies=240)
 
     labels = np.where(plain["y"] > 0, "p", "q")
-    labelled_twice = pd.concat([plain.assign(y=labels)] * 2)
+    labelled = plain.assign(y=labels)
+    labelled_twice = pd.concat([labelled] * 2)
     tested = check(labelled_twice, "y").X_test["a"]
     assert tested.nunique() * 2 == len(tested)
 

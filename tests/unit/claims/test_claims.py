@@ -187,7 +187,8 @@ def test_a_failed_seed_leaves_it_open(run: Path) -> None:
 def test_other_selection_criteria_do_not_count(run: Path, scores_file: Path) -> None:
     scores = pd.read_csv(scores_file)
     by_oracle = scores.assign(selection="oracle", value=0.0)
-    pd.concat([scores, by_oracle]).to_csv(scores_file, index=False)
+    both = pd.concat([scores, by_oracle])
+    both.to_csv(scores_file, index=False)
     assert status(run, a_is_better) == "supported"
 
 
@@ -197,7 +198,8 @@ def test_pooled_validation_has_a_status_of_its_own(
     pooled = pd.read_csv(scores_file)
     chosen = pooled.assign(selection="worst inferred environment")
     pooled.loc[pooled["method"] == "A", "value"] = 0.1
-    pd.concat([chosen, pooled]).to_csv(scores_file, index=False)
+    both = pd.concat([chosen, pooled])
+    both.to_csv(scores_file, index=False)
     row = evaluated(run, a_is_better)
     assert row["status"] == "supported"
     assert row["status_pooled"] == "contradicted"
@@ -231,7 +233,8 @@ def test_claims_of_the_paper_on_a_run_without_scores(
     assert set(claims.loc[by_test, "status"]) == {"supported", "contradicted"}
     missing = claims["reason"].str.startswith("not in this run")
     assert claims.loc[missing, "tests"].isna().all()
-    assert np.isfinite(claims.loc[~missing, "effect"]).all()
+    effects = claims.loc[~missing, "effect"]
+    assert np.isfinite(effects).all()
     by_small_run = ~missing & ~by_test
     assert (claims.loc[by_small_run, "numbers"] != "").all()
     assert by_test.sum() == 13
@@ -284,7 +287,8 @@ def test_explained_share_is_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(30, 3))
     y = rng.normal(size=30)
-    r_squared = LinearRegression().fit(x, y).score(x, y)
+    model = LinearRegression().fit(x, y)
+    r_squared = model.score(x, y)
     explained = _explained(torch.from_numpy(x), torch.from_numpy(y))
     assert explained == pytest.approx(r_squared)
 

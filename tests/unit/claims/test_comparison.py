@@ -46,7 +46,8 @@ def test_more_is_the_paired_t_test_one_sided() -> None:
     greater = stats.ttest_rel(a, b, alternative="greater")
     less = stats.ttest_rel(a, b, alternative="less")
     two_sided = stats.ttest_rel(a, b)
-    assert test.estimate == pytest.approx((a - b).mean())
+    difference = (a - b).mean()
+    assert test.estimate == pytest.approx(difference)
     assert test.p_for == pytest.approx(greater.pvalue)
     assert test.p_against == pytest.approx(less.pvalue)
     assert test.p == pytest.approx(two_sided.pvalue)
@@ -62,11 +63,13 @@ def test_more_than_a_margin_has_the_whole_mean_as_effect() -> None:
 
 
 def test_alike_is_two_one_sided_tests() -> None:
-    a = np.random.default_rng(1).normal(0.01, 0.01, 10)
+    rng = np.random.default_rng(1)
+    a = rng.normal(0.01, 0.01, 10)
     above = stats.ttest_1samp(a, -0.02, alternative="greater")
     below = stats.ttest_1samp(a, 0.02, alternative="less")
     near = alike("a", a, 0.02)
-    assert near.p_for == pytest.approx(max(above.pvalue, below.pvalue))
+    less_sure = max(above.pvalue, below.pvalue)
+    assert near.p_for == pytest.approx(less_sure)
     far = alike("a", a + 1, 0.02)
     assert far.p_against < 1e-6
     assert far.estimate == pytest.approx(a.mean() + 1)
@@ -152,7 +155,8 @@ def test_a_test_without_a_result_leaves_the_whole_without_one() -> None:
 def test_rank_correlation() -> None:
     x = [1.0, 2.0, 3.0]
     assert rank_correlation(x, [5.0, 5.0, 5.0]) == 0
-    assert rank_correlation(x, [1.0, 3.0, 2.0]) == pytest.approx(0.5)
+    correlation = rank_correlation(x, [1.0, 3.0, 2.0])
+    assert correlation == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("points", "n_seeds"), [(5, 8), (6, 8), (6, 3)])

@@ -115,7 +115,8 @@ def test_selection_changes_the_label_given_s() -> None:
     total_variations = []
     for p, q in combinations(laws, 2):
         total_variations.append(np.abs(p - q).sum() / 2)
-    assert max(total_variations) == pytest.approx(effect_of(8), abs=1e-6)
+    largest = max(total_variations)
+    assert largest == pytest.approx(effect_of(8), abs=1e-6)
 
 
 def test_the_invariant_predictor_is_minimax() -> None:
@@ -125,7 +126,8 @@ def test_the_invariant_predictor_is_minimax() -> None:
     corners = []
     for plus, minus in product((0.0, 1.0), repeat=2):  # P(V=+ | Y=+), P(V=+ | Y=-)
         of_v = np.array([[1 - minus, minus], [1 - plus, plus]])
-        of_s_and_v = of_s[:, :, None] * of_v[:, None, :]
+        of_s_in_rows = of_s[:, :, None]
+        of_s_and_v = of_s_in_rows * of_v[:, None, :]
         corners.append(0.5 * of_s_and_v.reshape(2, 4))
     labels = np.array([[-1.0], [1.0]])
 
@@ -150,7 +152,8 @@ def test_the_invariant_predictor_is_minimax() -> None:
     def information(blocks: tuple[int, ...]) -> float:
         """I(Y;Psi), nats."""
         joint = represented(world(0.9), blocks)
-        independent = joint.sum(0) * joint.sum(1, keepdims=True)
+        of_label = joint.sum(1, keepdims=True)
+        independent = joint.sum(0) * of_label
         return float(rel_entr(joint, independent).sum())
 
     assert max(invariance_set(RATES), key=information) == BY_S
@@ -177,7 +180,8 @@ def test_the_variant_part_varies_more() -> None:
         divergence_of_x(r, other) - divergence_of_v(r, other)
         for r, other in permutations(rates, 2)
     ]
-    assert max(gaps) == pytest.approx(effect_of(19), abs=1e-6)
+    largest = max(gaps)
+    assert largest == pytest.approx(effect_of(19), abs=1e-6)
 
 
 def test_printed_sigmas_make_s_more_informative() -> None:
@@ -236,7 +240,9 @@ def test_training_is_linear_regression(lab: Lab) -> None:
     share = float(differ.double().mean())
     assert share == pytest.approx(effect_of(2), abs=0.002)
     remaining = shrinkage * residual
-    assert (remaining**2).sum() < 0.5 * (residual**2).sum()  # it has learned
+    squared_remaining = (remaining**2).sum()
+    squared_residual = (residual**2).sum()
+    assert squared_remaining < 0.5 * squared_residual  # it has learned
 
 
 def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
@@ -292,11 +298,13 @@ def test_the_kernel_form_is_the_same(lab: Lab) -> None:
     y = lab.problem.target[:400]
     n = len(y)
     ntf, _ = extract(lab.inputs.network, x)
-    u, s, _ = svd(ntf.kernel(ntf).double())
+    kernel = ntf.kernel(ntf).double()
+    u, s, _ = svd(kernel)
     start = random_starts(100, 1, n, 2, "claims", "kernel")
     identity = torch.eye(n, dtype=torch.float64)
     for k in (15, 80):
-        psi = u[:, :k] * s[:k].sqrt()
+        scale = s[:k].sqrt()
+        psi = u[:, :k] * scale
         kappa = psi @ psi.mT
         penalty = n * RIDGE * (psi**2).mean()
         one_step = EM(max_iter=1)
@@ -318,13 +326,15 @@ def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
     fit = lab.mixtures(psi).take(0)
     sigma = fit.sigma[0]
     beta = 1 / (2 * sigma**2)
-    distance = (y[:, None] - psi @ fit.theta.mT) ** 2
+    predictions = psi @ fit.theta.mT
+    distance = (y[:, None] - predictions) ** 2
     q = fit.weights
     for _ in range(5000):
         q = torch.softmax(q.log() - beta * distance, -1).mean(0)
     logits = q.log() - beta * distance
     r = torch.softmax(logits, -1)
-    constant = (sigma * (2 * torch.pi) ** 0.5).log()
+    root = (2 * torch.pi) ** 0.5
+    constant = (sigma * root).log()
     objective = constant - torch.logsumexp(logits, -1).mean()
 
     entropy_of_means = torch.special.xlogy(r, r.mean(0))

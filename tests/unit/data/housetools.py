@@ -12,7 +12,8 @@ def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> H
     n = 6 * per_period
     predictors = random.normal(50, 10, (n, 17))
     predictors[:, 0] = np.arange(n)
-    first_years = np.tile(np.arange(1900, 2016, 20), per_period)
+    decades = np.arange(1900, 2016, 20)
+    first_years = np.tile(decades, per_period)
     years = first_years + random.integers(0, 16, n)
     predictors[:, PREDICTORS.index("yr_built")] = years
     prices = random.normal(500_000, 100_000, n)
@@ -21,10 +22,12 @@ def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> H
 
 def least_squares(houses: Houses, target: np.ndarray, fit: np.ndarray) -> np.ndarray:
     """Errors (6,) per period of least squares fitted to the houses ``fit``."""
-    centred = houses.predictors - houses.predictors[fit].mean(axis=0)
+    mean = houses.predictors[fit].mean(axis=0)
+    centred = houses.predictors - mean
     scale = centred[fit].std(axis=0)
     scaled = centred / np.where(scale > 0, scale, 1)
-    x = np.column_stack([scaled, np.ones(len(scaled))])
+    ones = np.ones(len(scaled))
+    x = np.column_stack([scaled, ones])
     features = x[fit]
     solution, *_ = np.linalg.lstsq(features, target[fit], rcond=1e-10)
     squares = (target - x @ solution) ** 2

@@ -64,9 +64,11 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
         noise_of_s = s - split.y[..., None]
         noise_of_v = v - a[..., None]
         for noise, sigma in ((noise_of_s, 3.0), (noise_of_v, 0.3)):
-            test = stats.kstest(noise.ravel(), "norm", (0, sigma))
+            values = noise.ravel()
+            test = stats.kstest(values, "norm", (0, sigma))
             assert test.pvalue > 1e-4
-            correlations = np.corrcoef(noise.reshape(-1, 5), rowvar=False)
+            rows = noise.reshape(-1, 5)
+            correlations = np.corrcoef(rows, rowvar=False)
             differences = np.abs(correlations - np.eye(5))
             n_rows = noise.size / 5
             assert differences.max() < 5 / np.sqrt(n_rows)

@@ -62,7 +62,8 @@ def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
     """Number, part and channel of every image."""
     x = split.x.reshape(*split.y.shape, 2, side, side)
     is_lit = (x > 0).any(axis=(-1, -2))
-    assert (is_lit.sum(axis=-1) == 1).all(), "one channel holds the image"
+    n_lit = is_lit.sum(axis=-1)
+    assert (n_lit == 1).all(), "one channel holds the image"
     channel = is_lit[..., 1].astype(int)
     step = side // 14
     both_channels = x.sum(axis=2)
@@ -103,7 +104,8 @@ def test_label_noise_and_colours(side: int) -> None:
         number, _, channel = decode(split, side)
         clean = np.where(labels[number] >= 5, 1, -1)
         wrong = clean != split.y
-        contradicts = np.where(channel == 1, 1, -1) != split.y
+        told = np.where(channel == 1, 1, -1)
+        contradicts = told != split.y
         for environment, rate in enumerate(flips):
             here = split.environment == environment
             assert_rate(wrong[here], 0.2)
@@ -154,7 +156,8 @@ def test_pooled_images_are_the_means_of_four_pixels() -> None:
 
 def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
     n = 4000
-    digit = np.random.default_rng(1).integers(0, 10, n)
+    rng = np.random.default_rng(1)
+    digit = rng.integers(0, 10, n)
     images = np.ones((n, 28, 28), np.uint8)
     clean = np.where(digit >= 5, 1, -1)
     rate = 0.1
@@ -200,7 +203,8 @@ def test_images_are_drawn_once_and_from_the_right_part() -> None:
     standard_error = 12000 / np.sqrt(12 * train.size)
     assert abs(train.mean() - 5999.5) < 5 * standard_error
     first, second = train
-    assert (np.sort(first) != np.sort(second)).any()
+    in_order = np.sort(first)
+    assert (in_order != np.sort(second)).any()
 
 
 def test_every_image_can_be_used() -> None:

@@ -74,10 +74,12 @@ def fine(task: str = "classification") -> Draws:
         rng = np.random.default_rng(n)
         draws = rng.standard_normal((len(SEEDS), n, D))
         x = draws.astype(np.float32)
-        alternating = np.where(np.arange(n) % 2, 1.0, -1.0)
+        is_odd = np.arange(n) % 2
+        alternating = np.where(is_odd, 1.0, -1.0)
         y = alternating * np.ones((len(SEEDS), 1))
         e = np.broadcast_to(np.arange(n) % 2, y.shape)
-        return Split(x, y.astype(np.float32), e.astype(np.int8))
+        labels = y.astype(np.float32)
+        return Split(x, labels, e.astype(np.int8))
 
     train = part(6)
     validation = part(5)

@@ -166,7 +166,8 @@ def test_clipping_moves_predictors_into_their_training_range(scale: Any) -> None
             expected = np.where(below, least, expected)
             assert_array_equal(split.x[b], expected)
             assert name == "train" or below.any() or above.any()
-            assert_array_equal(split.y[b], unclipped[name].y[b])
+            expected = unclipped[name].y[b]
+            assert_array_equal(split.y[b], expected)
         # every later house is newer than all training points
         later = data.test.environment[b] > 0
         years = data.test.x[b, later, YR_BUILT]

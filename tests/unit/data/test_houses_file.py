@@ -80,4 +80,5 @@ def test_mean_and_least_squares_of_the_first_period(real: Houses) -> None:
     for number in range(6):
         mean.append(squares[real.period == number].mean())
     assert mean == pytest.approx(MEAN, abs=0.006)
-    assert least_squares(real, price, first) == pytest.approx(LEAST_SQUARES, abs=0.006)
+    errors = least_squares(real, price, first)
+    assert errors == pytest.approx(LEAST_SQUARES, abs=0.006)

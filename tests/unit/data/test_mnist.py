@@ -24,7 +24,8 @@ def idx(array: np.ndarray) -> bytes:
     header = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(
         f">{array.ndim}i", *array.shape
     )
-    return gzip.compress(header + bytes(array.flatten().tolist()))
+    content = bytes(array.flatten().tolist())
+    return gzip.compress(header + content)
 
 
 @pytest.fixture

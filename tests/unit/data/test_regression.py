@@ -95,7 +95,8 @@ def test_the_selected_points_have_the_weighted_distribution(
     constants: dict[str, Any], r: float
 ) -> None:
     chosen = options(**constants)
-    selected = draw(np.random.default_rng(0), 20_000, r, chosen)
+    random = np.random.default_rng(0)
+    selected = draw(random, 20_000, r, chosen)
 
     # Not selected but weighted, with the selection rule written out.
     random = np.random.default_rng(1)
@@ -135,7 +136,8 @@ def test_only_the_last_of_v_is_selected_by() -> None:
         assert np.sign(last) == np.sign(r)
         assert abs(last) > 0.8
         rest = v[:, :-1].ravel()
-        assert stats.kstest(rest, "norm", (0, 2)).pvalue > 1e-4
+        test = stats.kstest(rest, "norm", (0, 2))
+        assert test.pvalue > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,8 @@ def test_scenarios_differ_by_the_orthogonal_matrix_alone() -> None:
     others = parts(mixed)
     for name, split in parts(plain).items():
         assert_array_equal(split.y, others[name].y)
-        assert_allclose(others[name].x, split.x @ released, atol=1e-5)
+        expected = split.x @ released
+        assert_allclose(others[name].x, expected, atol=1e-5)
 
     own = made(seeds, scramble="per_seed").train.x
     for b, seed in enumerate(seeds):

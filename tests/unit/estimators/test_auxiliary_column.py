@@ -47,7 +47,8 @@ def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, 
 def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
     x, y, time = by_time(2000, 0)
     is_early = time < 0.5
-    dates = pd.Timestamp("2020") + pd.to_timedelta(1000 * time, "D")
+    times = pd.to_timedelta(1000 * time, "D")
+    dates = pd.Timestamp("2020") + times
     categories = np.where(is_early, "early", "late")
     columns: Any = {
         "number": time,
@@ -127,8 +128,9 @@ def test_an_unknown_category_is_refused(labels: Any) -> None:
     model = KerHRMClassifier(**SMALL)
     model.fit(labels.x, labels.y, auxiliary=place)
     words = "'c', which the fit has not seen, in row 0 .*; known are 'a', 'b'"
+    unknown = np.full(400, "c")
     with pytest.raises(KerhrmError, match=words):
-        model.predict_environment_proba(labels.x, auxiliary=np.full(400, "c"))
+        model.predict_environment_proba(labels.x, auxiliary=unknown)
     with pytest.raises(KerhrmError, match="give auxiliary"):
         model.predict_environment_proba(labels.x, labels.y)
     report = model.report(labels.x, labels.y)
@@ -177,7 +179,8 @@ def test_the_type_of_a_column_does_not_matter(name: str) -> None:
     column = SAME[name]
     model, _ = trained(column)
     assert_array_equal(model.environment_proba_, expected.environment_proba_)
-    proba = model.predict_environment_proba(x[:5], auxiliary=column[:5])
+    first_rows = column[:5]
+    proba = model.predict_environment_proba(x[:5], auxiliary=first_rows)
     assert_array_equal(proba, expected.environment_proba_[:5])
 
 

@@ -70,7 +70,7 @@ def methods_and_tasks() -> Iterator[tuple[str, str]]:
             yield name, task
 
 
-@pytest.mark.parametrize(("name", "task"), methods_and_tasks())
+@pytest.mark.parametrize(("name", "task"), list(methods_and_tasks()))
 def test_they_are_the_registry_s_methods(
     name: str, task: Any, labels: Any, slopes: Any
 ) -> None:
@@ -85,7 +85,8 @@ def test_they_are_the_registry_s_methods(
 
     ridge = name == "TangentRidge"
     how: Any = {"hold_out": not ridge, "weighs": ridge}
-    rows = read_rows(model, GivenRows(table.x, table.y, **given))
+    given_rows = GivenRows(table.x, table.y, **given)
+    rows = read_rows(model, given_rows)
     inputs, _ = points_of(model, rows, **how)
     options = method.options(**QUICK[name])
     trained = method.train(inputs, options).networks["model"]
@@ -160,7 +161,8 @@ def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> Non
 def test_rows_are_split(classes: list[int] | None, fraction: float, size: int) -> None:
     labels = None if classes is None else np.array(classes)
     train, validation = split(20, fraction, labels)
-    assert sorted([*train, *validation]) == list(range(20))
+    every_row = sorted([*train, *validation])
+    assert every_row == list(range(20))
     assert len(validation) == size
     if labels is not None:
         assert set(labels[train]) == {0, 1}

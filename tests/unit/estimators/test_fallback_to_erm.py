@@ -48,7 +48,8 @@ def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
 
 def test_a_fallback_repeats_no_warning(null: Any) -> None:
     """The table is read once, whatever predicts in the end."""
-    twice = np.repeat(null.x[:150], 2, axis=0)
+    half = null.x[:150]
+    twice = np.repeat(half, 2, axis=0)
     x_validation = 5 * null.x[:60]
     y_validation = null.y[:60]
     model = KerHRMRegressor(**SMALL)
@@ -117,8 +118,9 @@ def test_it_can_be_fitted_anyway(null: Any) -> None:
 
 def test_few_rows_are_not_tested_and_are_erm(slopes: Any) -> None:
     model = KerHRMRegressor(**SMALL)
+    first_rows = slopes.x[:50]
     with pytest.warns(HeterogeneityNotDetectedWarning, match="fewer than 80 rows"):
-        model.fit(slopes.x[:50], slopes.y[:50])
+        model.fit(first_rows, slopes.y[:50])
     assert model.predictor_ == "erm"
 
 

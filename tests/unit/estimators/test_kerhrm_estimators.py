@@ -182,8 +182,10 @@ def test_hidden_environments_of_numbers_are_inferred(slopes: Any) -> None:
 
 def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
     model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
-    order = np.random.default_rng(0).permutation(len(labels.y))
-    again = clone(model).fit(labels.x[order], labels.y[order])
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(labels.y))
+    permuted = labels.x[order]
+    again = clone(model).fit(permuted, labels.y[order])
     probabilities = again.predict_proba(labels.x)
     assert_array_equal(probabilities, model.predict_proba(labels.x))
     memberships = model.environment_proba_[order]
@@ -196,7 +198,8 @@ def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
     near = KerHRMClassifier(**SMALL, options=landmarks)
     near = near.fit(labels.x, labels.y)
     assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
-    agrees = near.predict(labels.x) == exact.predict(labels.x)
+    expected = exact.predict(labels.x)
+    agrees = near.predict(labels.x) == expected
     assert np.mean(agrees) > 0.97
     assert adjusted_rand_score(near.environments_, exact.environments_) > 0.95
 

@@ -80,9 +80,9 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
         second = []
         cross = []
         for share in shares.T:
-            weighted = (p * share[:, None]).T
-            second.append(weighted @ p)
-            cross.append(weighted @ t)
+            products = (p * share[:, None]).T
+            second.append(products @ p)
+            cross.append(products @ t)
         unit = (p**2).mean()
         a = sum(second) / 2
         b = sum(cross) / 2
@@ -92,7 +92,8 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
         penalty = alpha / unit
         diagonal = RIDGE * unit * np.eye(3)
         a = a + diagonal + penalty * d.T @ d
-        theta = np.linalg.solve(a, b + penalty * d.T @ e)
+        right = b + penalty * d.T @ e
+        theta = np.linalg.solve(a, right)
         expected = f0 + psi @ theta
         out = ~rest
         np.testing.assert_allclose(found[out], expected[out], rtol=1e-8)

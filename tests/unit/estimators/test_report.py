@@ -72,7 +72,8 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     of_environment = report.errors.loc["environment 1"]
     proba = model.predict_environment_proba(x, y)
     mean_square = np.average(error**2, weights=proba[:, 1])
-    assert of_environment["KerHRM"] == pytest.approx(np.sqrt(mean_square), 1e-4)
+    error_of_environment = np.sqrt(mean_square)
+    assert of_environment["KerHRM"] == pytest.approx(error_of_environment, 1e-4)
 
     assert "environments detected (p = " in report.facts["test"]
     assert report.facts["assumed"]
@@ -124,14 +125,18 @@ def test_the_worst_group_decides(labels: Any) -> None:
     test_rows = folds["indices"]["test"]
     for score, rows in zip(folds["test_score"], test_rows, strict=True):
         train = np.setdiff1d(np.arange(n), rows)
-        model = LogisticRegression().fit(X.iloc[train], labels.y[train])
-        right = model.predict(X.iloc[rows]) == labels.y[rows]
+        rows_of_training = X.iloc[train]
+        model = LogisticRegression().fit(rows_of_training, labels.y[train])
+        predicted = model.predict(X.iloc[rows])
+        right = predicted == labels.y[rows]
         hidden = labels.hidden[rows]
-        worst = min(right[hidden].mean(), right[~hidden].mean())
+        accuracy_of_hidden = right[hidden].mean()
+        worst = min(accuracy_of_hidden, right[~hidden].mean())
         assert score == pytest.approx(worst)
 
     rng = np.random.default_rng(0)
-    X["stable"] += pd.Series(rng.normal(size=n), index)
+    noise = rng.normal(size=n)
+    X["stable"] += pd.Series(noise, index)
     select = FunctionTransformer(pd.DataFrame.filter)
     columns = Pipeline([("select", select), ("model", LogisticRegression())])
     grid = {"select__kw_args": [{"items": ["stable"]}, {"items": ["spurious"]}]}
@@ -175,7 +180,8 @@ def test_the_number_of_environments_is_chosen() -> None:
 
 def test_columns_as_they_come(slopes: Any) -> None:
     X = pd.DataFrame(slopes.x, columns=["a", "b", "c"])
-    X["text"] = np.where(X["a"] > 0, "up", None)
+    is_positive = X["a"] > 0
+    X["text"] = np.where(is_positive, "up", None)
     kinds = np.where(X["b"] > 0, "x", "y")
     X["kind"] = pd.Categorical(kinds)
     days = pd.to_timedelta(np.arange(500), "D")

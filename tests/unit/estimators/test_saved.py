@@ -113,7 +113,8 @@ def outputs(model: Any, name: str) -> list[Any]:
         memberships = model.predict_environment_proba(X, y, **given)
         report = model.report(X, y, Z["place"], **given)
         text = str(model.report_) + str(model.history_)
-        arrays += [memberships, report.errors.to_numpy(), np.array(text)]
+        numbers = report.errors.to_numpy()
+        arrays += [memberships, numbers, np.array(text)]
     return arrays
 
 
@@ -128,7 +129,8 @@ def test_it_comes_back_with_the_same_bits(name: str, way: str, fits: Any) -> Non
     for found, expected in pairs:
         assert_array_equal(found, expected)
     _, given = FITS[name]
-    again = clone(model).fit(X, target(model), **given)
+    refitted = clone(model)
+    again = refitted.fit(X, target(model), **given)
     assert_array_equal(again.predict(X), fitted.predict(X))
 
 

@@ -78,8 +78,10 @@ GIVEN_ENVIRONMENTS = kerhrm.IRM, kerhrm.GroupDRO
 def table(task: str) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
     x = random.normal(size=(90, 3))
-    flip = np.where(random.random(90) < 0.2, -1, 1)
-    y = x[:, 0] + 2 * flip * x[:, 1] + 0.3 * random.normal(size=90)
+    is_flipped = random.random(90) < 0.2
+    flip = np.where(is_flipped, -1, 1)
+    noise = 0.3 * random.normal(size=90)
+    y = x[:, 0] + 2 * flip * x[:, 1] + noise
     return x, y if task == "regression" else np.sign(y)
 
 

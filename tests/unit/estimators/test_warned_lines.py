@@ -34,7 +34,8 @@ def told_of(words: str, call: Callable[[], Any]) -> None:
 
 
 def test_of_fit(null: Any) -> None:
-    x = np.repeat(null.x[:150], 2, axis=0)
+    half = null.x[:150]
+    x = np.repeat(half, 2, axis=0)
     y = null.y
     far = 9 * x
     model = KerHRMRegressor(**SMALL)

@@ -186,9 +186,11 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
         return np.mean(differences**2)
 
     assert distance(model) < 0.1 * distance(spoiled)
-    in_millions = clone(model).fit(x, y, sample_weight=1e6 * weights)
+    millions = 1e6 * weights
+    in_millions = clone(model).fit(x, y, sample_weight=millions)
     predictions = model.predict(x)
-    assert_allclose(in_millions.predict(x), predictions, rtol=1e-4, atol=1e-3)
+    predictions_in_millions = in_millions.predict(x)
+    assert_allclose(predictions_in_millions, predictions, rtol=1e-4, atol=1e-3)
     if isinstance(model, KerHRMRegressor):
         assert model.predictor_ == "linear"
         assert alone.predictor_ == "linear"
@@ -210,7 +212,8 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
     y = x[:, 0] + slope * x[:, 1] + noise
     y = np.sign(y) if kind == "classification" else y
     far = np.arange(160) % 3 == 0
-    spoiled = np.where(far[:, None], 50 * x, x)
+    is_far = far[:, None]
+    spoiled = np.where(is_far, 50 * x, x)
     small = {
         "k": 3,
         "n_init": 1,

@@ -101,8 +101,10 @@ def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
     for row in found[found["data"] == "a"].itertuples():
         is_own = (table["method"] == row.method) & table["learner"].isin(OWN)
         own = table[is_own]
-        changed = own.loc[own["data"] == "a+x=1", "value"].to_numpy()
-        base = own.loc[own["data"] == "a", "value"].to_numpy()
+        is_changed = own["data"] == "a+x=1"
+        changed = own.loc[is_changed, "value"].to_numpy()
+        is_base = own["data"] == "a"
+        base = own.loc[is_base, "value"].to_numpy()
         expected = scipy.stats.ttest_rel(changed, base)
         assert row.p == pytest.approx(expected.pvalue)
         assert row.n_seeds == 6
@@ -149,12 +151,14 @@ def test_rows_of_the_table_are_alternatives_too() -> None:
     own = of_a[of_a["learner"].isin(OWN)]
     means = own.groupby("method")["value"].mean()
     assert instead.method == "ERM"
-    assert instead.difference == pytest.approx(means["KerHRM"] - means["ERM"])
+    difference = means["KerHRM"] - means["ERM"]
+    assert instead.difference == pytest.approx(difference)
 
     other = only_row(title="ERM", selection="other")
     rows = of_a[of_a["method"] == "ERM"]
     means = rows.groupby("selection")["value"].mean()
-    assert other.difference == pytest.approx(means["other"] - means["own"])
+    difference = means["other"] - means["own"]
+    assert other.difference == pytest.approx(difference)
 
 
 @pytest.mark.parametrize(

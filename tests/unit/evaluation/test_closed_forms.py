@@ -131,8 +131,10 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     def log_odds(x: np.ndarray, sigma: float, share: float) -> np.ndarray:
         """Of Y given one part."""
         precision = 1 / (2 * sigma**2)
-        plus = -((x - 1) ** 2).sum(-1) * precision
-        minus = -((x + 1) ** 2).sum(-1) * precision
+        distance_to_plus = ((x - 1) ** 2).sum(-1)
+        plus = -distance_to_plus * precision
+        distance_to_minus = ((x + 1) ** 2).sum(-1)
+        minus = -distance_to_minus * precision
         with np.errstate(divide="ignore"):
             agree, differ = np.log([share, 1 - share])
         of_plus = np.logaddexp(agree + plus, differ + minus)
@@ -197,7 +199,8 @@ def test_spread_is_over_test_environments() -> None:
         errors = [s[name]["mean_error"] for s in single]
         assert row["mean_error"] == pytest.approx(np.mean(errors))
         assert row["worst_error"] == max(errors)
-        assert row["error_sd"] == pytest.approx(np.std(errors, ddof=1))
+        deviation = np.std(errors, ddof=1)
+        assert row["error_sd"] == pytest.approx(deviation)
         for s in single:
             assert math.isnan(s[name]["error_sd"])
 

@@ -99,7 +99,8 @@ def test_each_pair_is_the_paired_test() -> None:
         interval = expected.confidence_interval()
         assert one["ci_low"] == pytest.approx(interval.low)
         assert one["ci_high"] == pytest.approx(interval.high)
-        assert one["difference"] == pytest.approx((ours - theirs).mean())
+        difference = (ours - theirs).mean()
+        assert one["difference"] == pytest.approx(difference)
     corrected = holm(found["p"].to_numpy())
     assert found["p_holm"].to_numpy() == pytest.approx(corrected)
     is_open = found["outcome"] == "open"
@@ -123,7 +124,8 @@ def test_each_metric_is_a_family_of_its_own() -> None:
     first = scores()
     second = scores("worst_acc")
     second["value"] = second["value"] ** 2
-    found = compare(pd.concat([first, second], ignore_index=True))
+    both = pd.concat([first, second], ignore_index=True)
+    found = compare(both)
     for metric, alone in (("test_acc", first), ("worst_acc", second)):
         rows = found[found["metric"] == metric].reset_index(drop=True)
         assert_frame_equal(rows, compare(alone))

@@ -33,7 +33,8 @@ def draw_labels(task: str) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     y = {}
     for part, n in SIZES.items():
-        labels = rng.standard_normal((S, n)).astype(np.float32)
+        draws = rng.standard_normal((S, n))
+        labels = draws.astype(np.float32)
         y[part] = labels if task == "regression" else np.sign(labels)
     return y
 

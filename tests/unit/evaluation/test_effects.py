@@ -77,8 +77,10 @@ def test_a_reference_without_error_is_the_one_sample_test(
     expected = scipy.stats.ttest_1samp(values, reference)
     interval = expected.confidence_interval()
     assert effect.p == pytest.approx(expected.pvalue, abs=1e-9)
-    assert effect.low == pytest.approx(interval.low - reference, abs=1e-9)
-    assert effect.high == pytest.approx(interval.high - reference, abs=1e-9)
+    low = interval.low - reference
+    assert effect.low == pytest.approx(low, abs=1e-9)
+    high = interval.high - reference
+    assert effect.high == pytest.approx(high, abs=1e-9)
 
 
 @given(values=spread, error=st.floats(0, 1))
@@ -87,7 +89,8 @@ def test_the_error_of_a_reference_widens_the_interval(
 ) -> None:
     certain = against(values, 0.3, 0.0)
     uncertain = against(values, 0.3, error)
-    t = scipy.stats.t(len(values) - 1).ppf(0.975)
+    student = scipy.stats.t(len(values) - 1)
+    t = student.ppf(0.975)
     least = certain.high - certain.estimate
     half = uncertain.high - uncertain.estimate
     expected = math.hypot(least, t * error)

@@ -105,11 +105,13 @@ def test_kinds_of_scores_by_loops() -> None:
     pooled = metrics(outputs, y, "accuracy")
     shifted = metrics(outputs, y, "shift")
     for b in range(S):
-        train = share(outputs["train"][b], y.train[b])
+        outputs_of_training = outputs["train"][b]
+        train = share(outputs_of_training, y.train[b])
         headline = [e < N_HEADLINE for e in ENVIRONMENT]
         outputs_of_test = outputs["test"][b][headline]
         test = share(outputs_of_test, y.test[b][headline])
-        by_environment = share_by_environment(outputs["test"][b], y.test[b])
+        outputs_of_seed = outputs["test"][b]
+        by_environment = share_by_environment(outputs_of_seed, y.test[b])
         expected = {
             "train_acc": train,
             "test_acc": test,
@@ -135,7 +137,8 @@ def test_kinds_of_scores_by_loops() -> None:
         assert values == pytest.approx(each)
         assert pooled["", "mean_error"][b] == pytest.approx(mean)
         assert pooled["", "error_sd"][b] == pytest.approx(deviation)
-        assert pooled["", "worst_error"][b] == pytest.approx(max(each))
+        worst = max(each)
+        assert pooled["", "worst_error"][b] == pytest.approx(worst)
 
 
 @given(st.permutations(range(SIZES["test"])), st.sampled_from(["accuracy", "shift"]))
@@ -200,12 +203,14 @@ def test_constants() -> None:
     period_means = rows["ref: each period's own mean"]["test"]
     for number in range(len(NAMES)):
         here = y.test_environment == number
-        mean = y.test[:, here].mean(1, keepdims=True)
+        labels_here = y.test[:, here]
+        mean = labels_here.mean(1, keepdims=True)
         expected = np.repeat(mean, here.sum(), axis=1)
         assert_allclose(period_means[:, here], expected)
     training_means = constant_outputs(y, None)
     for b in range(S):
-        assert set(training_means["test"][b]) == {y.train[b].mean()}
+        outputs_of_seed = training_means["test"][b]
+        assert set(outputs_of_seed) == {y.train[b].mean()}
     zeros = constant_outputs(y, 0.0)
     assert not zeros["train"].any()
 
@@ -213,7 +218,8 @@ def test_constants() -> None:
 def memberships(k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Responsibilities, labels and attribute."""
     rng = np.random.default_rng(seed)
-    r = rng.dirichlet(np.full(k, 0.3), (S, N))
+    concentration = np.full(k, 0.3)
+    r = rng.dirichlet(concentration, (S, N))
     y = rng.choice([-1.0, 1.0], (S, N))
     c = rng.choice([0, 1], (S, N), p=[0.3, 0.7])
     return r, y, c
@@ -254,7 +260,8 @@ def test_an_environment_without_points_does_not_count() -> None:
     r[0, :, 1] = 0
     r[1, :, :2] = 0  # which leaves one
     values = divergence(r, y, c)
-    of_two = divergence(r[..., [0, 2]], y, c)
+    without_second = r[..., [0, 2]]
+    of_two = divergence(without_second, y, c)
     of_three = divergence(*memberships(3))
     assert values[0] == pytest.approx(of_two[0])
     assert math.isnan(float(values[1]))

@@ -59,7 +59,8 @@ def write_data(folder: Path, task: str) -> None:
     in_channel = channel_of_image == np.arange(2)[:, None]
     images = 0.8 * in_channel * np.ones(SIDE**2)
     x = images.reshape(S, SIZES["train"], -1)
-    environment = np.stack([np.arange(9) % 2] * S)
+    alternating = np.arange(9) % 2
+    environment = np.stack([alternating] * S)
     test_labels = {
         "y": y["test"],
         "environment": environment,
@@ -276,7 +277,8 @@ def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
 def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> None:
     rng = np.random.default_rng(3)
     n = 3
-    members = rng.dirichlet(np.ones(2), (S, n, SIZES["train"]))
+    concentration = np.ones(2)
+    members = rng.dirichlet(concentration, (S, n, SIZES["train"]))
     after = {}
     for part in ("train", "test"):
         after[part] = rng.standard_normal((S, n, SIZES[part]))
@@ -305,7 +307,8 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
                 expected = accuracy(outputs_after, y[part][b])
                 assert cells[setting, f"{part}_acc", seed] == expected
         if coloured and t:
-            expected = divergence(members[:, t], y["train"], channels())
+            memberships = members[:, t]
+            expected = divergence(memberships, y["train"], channels())
             found = [cells[setting, "d_kl", seed] for seed in SEEDS]
             np.testing.assert_allclose(found, expected)
 
@@ -316,7 +319,8 @@ def test_closed_forms_have_a_row_per_seed(run: Path) -> None:
     rows = score_table(table(), {DATA: facts}, N_SEEDS, run)
     is_reference = rows["learner"] == ""
     is_closed_form = is_reference & (rows["method"] != "ref: majority")
-    closed = rows[is_closed_form].set_index(["method", "metric", "seed"])["value"]
+    indexed = rows[is_closed_form].set_index(["method", "metric", "seed"])
+    closed = indexed["value"]
     expected = {}
     for name, values in closed_forms("classification", options).items():
         for (environment, metric), value in values.items():

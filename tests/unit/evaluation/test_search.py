@@ -82,7 +82,8 @@ def save_candidate(folder: Path, learner: str, data: str, candidate: int) -> Non
     """Its hits on training and validation points, in reverse on test points."""
     counts = HITS[learner, data]
     hits = right(counts[:, candidate])
-    hits_on_test = right(counts[:, ::-1][:, candidate])
+    in_reverse = counts[:, ::-1]
+    hits_on_test = right(in_reverse[:, candidate])
     parts = {"train": hits, "validation": hits, "test": hits_on_test}
     path = folder / named(learner, candidate) / "predictions.npz"
     save_predictions(path, {"model": parts})

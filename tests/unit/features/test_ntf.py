@@ -81,7 +81,8 @@ def test_kernel_with_itself_by_blocks(
     x = torch.randn(50, 3, dtype=dtype)
     ntf, _ = extract(mlp, x)
     twin, _ = extract(mlp, x)
-    exact, _ = extract(mlp.to(torch.float64), x.double())
+    in_double = mlp.to(torch.float64)
+    exact, _ = extract(in_double, x.double())
     kappa = ntf.kernel(ntf)
     assert torch.equal(kappa, kappa.mT)
     terms = zip(exact.inputs, exact.deltas, strict=True)  # type: ignore[attr-defined]
@@ -185,7 +186,8 @@ def test_no_tensor_outgrows_a_block() -> None:
             return result
 
     network = build(NetworkOptions(module="factories:wide"), 0, 32)
-    ntf = PerSampleNTF(network, torch.randn(24, 32), block_size=128)
+    points = torch.randn(24, 32)
+    ntf = PerSampleNTF(network, points, block_size=128)
     with LargestTensor() as seen:
         ntf.kernel(ntf)
     of_a_block = 24 * 128

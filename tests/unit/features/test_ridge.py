@@ -18,14 +18,16 @@ from kerhrm.networks.options import NetworkOptions
 @pytest.fixture
 def points() -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
-    x = random.standard_normal((40, 5)) + np.arange(5)
+    draws = random.standard_normal((40, 5))
+    x = draws + np.arange(5)
     noise = random.standard_normal(40)
     return x, x[:, 0] * x[:, 1] + noise
 
 
 @pytest.fixture
 def network() -> Network:
-    return build(NetworkOptions(widths=[64]), seed=0, d=5)
+    options = NetworkOptions(widths=[64])
+    return build(options, seed=0, d=5)
 
 
 def test_tangent_features_span_those_of_the_landmarks(
@@ -65,7 +67,8 @@ def test_a_model_predicts_what_it_has_fitted(
     model = columns.fit(y)
     assert model.tangents is not None  # the product of two inputs is not linear
     beta, intercept = whole.solve(y, model.ridge)
-    centred = whole.u * np.sqrt(whole.values) @ whole.v.T
+    scaled = whole.u * np.sqrt(whole.values)
+    centred = scaled @ whole.v.T
     expected = (centred + whole.mean) @ beta + intercept
     outputs = model(x).numpy()
     assert_allclose(outputs, expected, rtol=1e-3, atol=1e-3)
@@ -86,7 +89,8 @@ def test_without_information_the_mean_predicts(
 ) -> None:
     y = torch.arange(len(x)).double()
     model = fit_ridge(network, x, y)
-    mean = np.full(len(x), float(y.mean()))
+    mean_of_y = float(y.mean())
+    mean = np.full(len(x), mean_of_y)
     assert model(x).numpy() == pytest.approx(mean)
 
 

@@ -122,7 +122,8 @@ def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
     moved = test_heterogeneity(features, 4 * y - 3, options=FEW)
     assert moved.gain == pytest.approx(test.gain)
     assert_allclose(moved.null, test.null, rtol=1e-6, atol=1e-9)
-    matrix = np.random.default_rng(1).standard_normal((4, 4))
+    rng = np.random.default_rng(1)
+    matrix = rng.standard_normal((4, 4))
     mixed = features @ matrix
     mapped = test_heterogeneity(mixed, y, x=features, options=FEW)
     assert mapped.gain == pytest.approx(test.gain)
@@ -143,7 +144,8 @@ def test_a_test_ends_when_it_cannot_detect_anything() -> None:
     assert drawn.sum() < 10
     n_drawn = drawn.sum()
     least = test.gain - FEW.min_gain / 300**0.5
-    n_larger = int((test.null[drawn] >= least).sum())
+    is_larger = test.null[drawn] >= least
+    n_larger = int((is_larger).sum())
     assert n_larger == 2  # of 39 two are more than 5 %
     assert test.p_value == n_larger / n_drawn
 
@@ -178,7 +180,8 @@ def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
     problem = Problem(u, s, x[:5], nothing, nothing[:5], y, y[:5], "regression", 4)
     test = test_problem(problem, x, FEW)
     assert test.homogeneous == (share == 0)
-    columns = np.column_stack([features, np.ones(len(features))])
+    ones = np.ones(len(features))
+    columns = np.column_stack([features, ones])
     alone = test_heterogeneity(columns, labels, x=features, options=FEW, seed=4)
     np.testing.assert_array_equal(test.null, alone.null)
     again = HeterogeneityResult.from_arrays(test.arrays())

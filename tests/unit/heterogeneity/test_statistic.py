@@ -29,7 +29,8 @@ FEW = HeterogeneityOptions(n_init=2)
 def test_normal_scores_know_only_the_order(values: list[int]) -> None:
     numbers = np.array(values, dtype=float)
     scores = normal_scores(numbers)
-    assert np.array_equal(np.argsort(scores), np.argsort(numbers))
+    order = np.argsort(numbers)
+    assert np.array_equal(np.argsort(scores), order)
     increasing = np.exp(numbers / 1000)
     assert_allclose(scores, normal_scores(increasing))
     assert abs(scores.sum()) < 1e-9
@@ -56,7 +57,8 @@ def test_many_features_are_led_to_the_one_that_flips() -> None:
     e = psi[:, 7] * slope
     found = leading(psi, e + noise)
     assert found.shape == (2000, 8)
-    span = torch.linalg.lstsq(found, psi[:, 7:8]).solution
+    seventh = psi[:, 7:8]
+    span = torch.linalg.lstsq(found, seventh).solution
     projection = (found @ span)[:, 0]
     assert projection @ psi[:, 7] / 2000 > 0.9
     few = psi[:, :8]
@@ -124,7 +126,8 @@ def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
 def test_a_cone_is_no_environment_and_two_lines_are() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal(500)
-    features = orthonormal(np.column_stack([x, np.ones(500)]))
+    columns = np.column_stack([x, np.ones(500)])
+    features = orthonormal(columns)
     noise = random.standard_normal(500)
     cone = np.abs(x) * noise
     sign = np.sign(random.standard_normal(500))
@@ -142,7 +145,8 @@ def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
     side = np.sign(x)
     noise = 0.05 * random.standard_normal(800)
     residual = np.where(flipped, -1.6, 0.4) * side + noise
-    features = orthonormal(np.column_stack([side, np.ones(800)]))
+    columns = np.column_stack([side, np.ones(800)])
+    features = orthonormal(columns)
     e = normal_scores(residual)
     memberships = np.stack([~flipped, flipped], -1).astype(float)
     bins = label_bins(torch.from_numpy(np.abs(e)))

@@ -72,10 +72,10 @@ def draw() -> Draw:
             problem = Problem.from_features(
                 features, x_validation, y, y_validation, task, seed
             )
-        noise = torch.from_numpy(rng.random(len(train)))
-        noise_validation = torch.from_numpy(rng.random(len(validation)))
-        z = (train + noise)[:, None]
-        z_validation = (validation + noise_validation)[:, None]
+        shift = torch.from_numpy(rng.random(len(train)))
+        shift_validation = torch.from_numpy(rng.random(len(validation)))
+        z = (train + shift)[:, None]
+        z_validation = (validation + shift_validation)[:, None]
         return Inputs(
             x,
             y,

@@ -72,7 +72,8 @@ def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
     start = torch.stack([zeros, last.coefficients])
     label = (y > 0).long()
     probabilities = (z @ start.T).softmax(1)
-    of_label = probabilities.gather(1, label[:, None])[:, 0]
+    numbers = label[:, None]
+    of_label = probabilities.gather(1, numbers)[:, 0]
     size_of_class = label.bincount()[label]
     weights = torch.exp(-gamma * of_label) * len(y) / size_of_class
     weights = weights / weights.sum()
@@ -141,7 +142,8 @@ def test_a_weak_penalty_forgets_erm(draw: Draw) -> None:
     varies = z.std(0) > 0
     kept = z[:, varies].numpy()
     model = LogisticRegression(C=1e7, tol=1e-12, max_iter=10_000)
-    model.fit(kept, y.numpy(), sample_weight=weights.numpy())
+    labels = y.numpy()
+    model.fit(kept, labels, sample_weight=weights.numpy())
     held_out = hold_out(inputs, options.share, "afr")
     outputs = retrained(inputs, options)[held_out]
     expected = model.decision_function(kept)
@@ -173,7 +175,8 @@ def test_a_larger_gamma_serves_points_that_erm_predicts_poorly(
 def test_points_have_no_order(loss: PointLoss) -> None:
     rng = np.random.default_rng(0)
     z = torch.from_numpy(rng.standard_normal((50, 6)))
-    y = torch.from_numpy(rng.choice([-1.0, 1.0], 50))
+    labels = rng.choice([-1.0, 1.0], 50)
+    y = torch.from_numpy(labels)
     start = torch.from_numpy(rng.standard_normal(6))
     order = torch.from_numpy(rng.permutation(50))
 

@@ -90,7 +90,8 @@ def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> No
         balance=how, groups="labels", loss=loss, weight_decay=0.0, **QUICK
     )
     outputs = outputs_of(inputs, options)
-    expected = erm(inputs, torch.arange(2 * few), loss, 25)
+    every_point = torch.arange(2 * few)
+    expected = erm(inputs, every_point, loss, 25)
     assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 

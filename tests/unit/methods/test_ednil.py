@@ -90,7 +90,8 @@ def test_the_other_losses_by_loops_over_points(count: int, seed: int) -> None:
     losses = torch.rand(30).double()
     means = []
     for e in range(count):
-        means.append(np.average(losses, weights=p[:, e]))
+        mean = np.average(losses, weights=p[:, e])
+        means.append(mean)
     variance = float(loss_variance(p, losses))
     assert variance == pytest.approx(np.var(means))
 
@@ -235,7 +236,8 @@ def test_the_rounds_by_modules_of_pytorch(draw: Draw, penalty: float) -> None:
 
     fitted = train_ednil(inputs, options)
     outputs = fitted.predict(inputs.x)["model"]
-    expected_outputs = expected.learn(inputs.x)[:, 0].detach()
+    logits = expected.learn(inputs.x)
+    expected_outputs = logits[:, 0].detach()
     assert_close(outputs, expected_outputs, rtol=1e-3, atol=1e-3)
     assert fitted.environments is not None
     environment_of_fit = fitted.environments.argmax(1)[:40]

@@ -153,7 +153,8 @@ def test_models_are_the_lasso_of_every_cluster(l1: float) -> None:
             lasso = Lasso(alpha=l1 / 2, fit_intercept=False)
             expected = lasso.fit(x[inside], y[inside]).coef_
         else:
-            solution = torch.linalg.lstsq(x[inside], y[inside]).solution
+            fit_inside = torch.linalg.lstsq(x[inside], y[inside])
+            solution = fit_inside.solution
             expected = solution.numpy()
         assert_allclose(models[e], expected, atol=1e-2)
 
@@ -187,7 +188,8 @@ def test_clusters_do_not_see_selected_features() -> None:
     hidden, _ = cluster(x, y, p, 0, options, "0")
     x[:, -1] = 7 * torch.randn(400)
     of_other_values, _ = cluster(x, y, p, 0, options, "0")
-    without_selection, _ = cluster(x, y, 0 * p, 0, options, "0")
+    without = 0 * p
+    without_selection, _ = cluster(x, y, without, 0, options, "0")
     assert torch.equal(hidden, of_other_values)
     assert not torch.equal(hidden, without_selection)
 
@@ -258,9 +260,11 @@ def test_environments_are_those_of_the_nearest_line(
         centre, _ = learn_gates(rows, start, inputs.seed, options, "0")
         scaled = torch.from_numpy(centre) / options.gate_noise
         p = 0.5 * (1 + torch.erf(scaled / 2**0.5))
-    split, models = cluster(x, y, p, inputs.seed, options, str(turns - 1))
+    name_of_turn = str(turns - 1)
+    split, models = cluster(x, y, p, inputs.seed, options, name_of_turn)
     assert fitted.environments is not None
-    assert torch.equal(fitted.environments[:n].argmax(1), split)
+    environments = fitted.environments[:n].argmax(1)
+    assert torch.equal(environments, split)
     held_out = fitted.environments[n:]
     rows = zip(inputs.x_validation, inputs.y_validation, held_out, strict=True)
     for x_i, y_i, members in rows:

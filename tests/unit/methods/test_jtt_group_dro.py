@@ -66,12 +66,14 @@ def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> N
     wrong_held_out = torch.sign(outputs_held_out) != inputs.y_validation
     is_wrong = torch.cat([wrong, wrong_held_out])
     assert fitted.environments is not None
-    assert torch.equal(fitted.environments.argmax(1), is_wrong.long())
+    environments = fitted.environments.argmax(1)
+    assert torch.equal(environments, is_wrong.long())
 
     without_weight = JTTOptions(upweight=1.0, **given)
     alike = train_jtt(inputs, without_weight)
     plain = erm(network, x, y, loss, 25)
-    assert torch.equal(alike.predict(x)["model"], plain(x))
+    outputs = alike.predict(x)["model"]
+    assert torch.equal(outputs, plain(x))
 
 
 def test_without_errors_jtt_is_erm(draw: Draw) -> None:
@@ -87,7 +89,8 @@ def test_without_errors_jtt_is_erm(draw: Draw) -> None:
     )
     fitted = train_jtt(inputs, options)
     assert fitted.environments is not None
-    assert fitted.environments.sum(0).tolist() == [60.0, 0.0]
+    sizes = fitted.environments.sum(0)
+    assert sizes.tolist() == [60.0, 0.0]
     expected = erm(inputs.network, x, inputs.y, "logistic", 25)
     outputs = fitted.predict(x)["model"]
     assert torch.equal(outputs, expected(x))

@@ -88,7 +88,8 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
     degenerate = torch.cat([e.degenerate for e in environments])
     count = int((~degenerate).sum()) or len(degenerate)
     total = fitted.environments.sum(1)
-    assert_close(total, torch.full((85,), float(count)))
+    expected = torch.full((85,), float(count))
+    assert_close(total, expected)
 
 
 def test_without_environments_it_is_erm(draw: Draw) -> None:

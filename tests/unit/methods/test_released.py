@@ -77,7 +77,8 @@ def points(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
 
 def members(n_clusters: int, empty: int | None = None) -> Tensor:
     """Hard memberships (N, K); one cluster may have no points."""
-    clusters = np.random.default_rng(1).integers(n_clusters, size=N)
+    rng = np.random.default_rng(1)
+    clusters = rng.integers(n_clusters, size=N)
     labels = torch.from_numpy(clusters)
     if empty is not None:
         labels[labels == empty] = (empty + 1) % n_clusters
@@ -99,14 +100,16 @@ def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
         inside = weights[:, j] > 0
         errors = (y[inside] - features[inside] @ w[j]) ** 2
         slope = w[j, :K]
-        losses.append(errors.mean() + 0.7 * slope.abs().mean())
+        penalty = 0.7 * slope.abs().mean()
+        losses.append(errors.mean() + penalty)
     total = torch.stack(losses).sum()
     (expected,) = torch.autograd.grad(total, w)
     risks = environment_risks(features, y, weights)
     second = risks.second.numpy()
     cross = risks.cross.numpy()
     l1 = np.array([0.7 / K] * K + [0.0])
-    gradient = lasso_gradient(w.detach().numpy(), second, cross, l1)
+    coefficients = w.detach().numpy()
+    gradient = lasso_gradient(coefficients, second, cross, l1)
     assert_allclose(gradient, expected)
 
 
@@ -118,7 +121,8 @@ def test_models_trained_long_are_the_lasso(
     monkeypatch.setattr(released, "CLUSTER_RATE", 5e-4)
     monkeypatch.setattr(released, "CLUSTER_L1", 2.0)
     weights = members(2)
-    models = fit_models(with_ones(psi), y, weights, SEED, ("t=1",))
+    features = with_ones(psi)
+    models = fit_models(features, y, weights, SEED, ("t=1",))
     # half the squared error, and the sum instead of the mean of the weights
     alpha = 2.0 / (2 * K)
     zeros = 0
@@ -158,13 +162,15 @@ def test_clustering_stops_when_few_points_move(
     most_moves = share * N / 2
     settled = None
     for r, (before, after) in enumerate(pairwise(states)):
-        n_moved = int((before != after).any(1).sum())
+        has_moved = (before != after).any(1)
+        n_moved = int(has_moved.sum())
         if n_moved <= most_moves:
             settled = r + 1
             break
     setting = options(max_reassignments=4)
     with caplog.at_level(logging.WARNING):
-        result = assign(psi, y, members(2), SEED, 1, setting)
+        weights = members(2)
+        result = assign(psi, y, weights, SEED, 1, setting)
     expected = states[4 if settled is None else settled]
     assert torch.equal(result, expected)
     is_warned = "not settled after 4" in caplog.text
@@ -302,7 +308,8 @@ def test_models_are_those_of_torch_on_the_risks(
     """The clusters' models by PyTorch's Adam, from the start that no step leaves."""
     psi, _, y = points
     weights = members(2)
-    given = (with_ones(psi), y, weights, SEED, ("t=1",), intercept_start)
+    features = with_ones(psi)
+    given = (features, y, weights, SEED, ("t=1",), intercept_start)
     monkeypatch.setattr(released, "CLUSTER_STEPS", 0)
     start = fit_models(*given)
     as_a_layer = intercept_start == "layer"

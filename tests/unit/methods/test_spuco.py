@@ -82,7 +82,8 @@ def as_split(partition: dict[Any, Sequence[int]]) -> Tensor:
     """Groups (n,) of a partition into numbers of points, in the order of its names."""
     split = torch.full((N,), -1)
     for number, name in enumerate(sorted(partition)):
-        split[torch.tensor(partition[name], dtype=torch.int64)] = number
+        points = torch.tensor(partition[name], dtype=torch.int64)
+        split[points] = number
     return split
 
 
@@ -99,7 +100,8 @@ def test_eiil_s_environments(spuco: Any, inputs: Inputs) -> None:
     reference = train_pooled(inputs, IRMOptions(loss="logistic"), 30)
     with torch.no_grad():
         f = reference(inputs.x)
-    logits = torch.stack([torch.zeros_like(f), f], dim=1)
+    zeros = torch.zeros_like(f)
+    logits = torch.stack([zeros, f], dim=1)
     # after 1 000 steps a point of its start has not reached its side
     labels = classes(inputs.y)
     inference = spuco.infer.EIIL(logits, labels, num_steps=3000, lr=1e-2)

@@ -27,7 +27,8 @@ def flipped_column(inputs: Inputs, share: float) -> tuple[Inputs, Tensor]:
         """Inputs with the column, and which points it misleads."""
         flip = torch.from_numpy(rng.random(len(y)) < share)
         x = x.clone()
-        x[:, 1] = 3 * torch.where(flip, -y, y)
+        told = torch.where(flip, -y, y)
+        x[:, 1] = 3 * told
         return x, flip
 
     x, hidden = changed(inputs.x, inputs.y)
@@ -69,7 +70,8 @@ def test_two_networks_by_a_softmax_of_pytorch(
         for network in networks:
             x = inputs.x.clone().requires_grad_()
             f = network.forward(network.weights, x)
-            logits.append(torch.stack([torch.zeros_like(f), f], 1))
+            zeros = torch.zeros_like(f)
+            logits.append(torch.stack([zeros, f], 1))
         of_a, of_b = logits
         own = torch.where(is_in_a, of_a, of_b)
         other = torch.where(is_in_a, of_b, of_a).detach()
@@ -100,12 +102,14 @@ def test_two_networks_by_a_softmax_of_pytorch(
     assert share_flipped > 0
     assert twins.flipped == share_flipped
 
-    n_mistakes = int(mistakes(inputs.x, inputs.y).sum())
+    is_mistaken_in_training = mistakes(inputs.x, inputs.y)
+    n_mistakes = int(is_mistaken_in_training.sum())
     assert 0 < n_mistakes < n
     held_out = (inputs.x_validation, inputs.y_validation)
     is_mistaken = twins.mistakes(inputs.x, inputs.y)
     assert torch.equal(is_mistaken, mistakes(inputs.x, inputs.y))
-    assert torch.equal(twins.mistakes(*held_out), mistakes(*held_out))
+    is_mistaken_held_out = twins.mistakes(*held_out)
+    assert torch.equal(is_mistaken_held_out, mistakes(*held_out))
 
 
 def test_the_second_step_is_group_dro_on_labels_and_environments(draw: Draw) -> None:

@@ -97,7 +97,8 @@ def descend(optimiser: Adam | torch.optim.Adam, parameters: list[Tensor]) -> Non
         factor = 1 + step % 3
         loss = 0.0
         for i, p in enumerate(parameters[:2]):
-            loss = loss + ((p - i) ** 2).sum() * factor
+            squares = ((p - i) ** 2).sum()
+            loss = loss + squares * factor
         loss.backward()
         optimiser.step()
 

@@ -208,7 +208,8 @@ def test_the_spectrum_and_the_chosen_dimension(labels: Any) -> None:
     model.selected_["k"] = 2
     ax = kerhrm.plots.spectrum(model)
     used, other, mark = ax.lines
-    drawn = np.concatenate([used.get_ydata(), other.get_ydata()])
+    values = [used.get_ydata(), other.get_ydata()]
+    drawn = np.concatenate(values)
     assert drawn == pytest.approx(model.singular_values_)
     assert len(used.get_xdata()) == 2
     assert mark.get_xdata()[0] == 2
@@ -300,7 +301,8 @@ def test_errors_of_numbers_have_student_s_intervals(numbers: Any) -> None:
     groups[7] = 2  # a group of one row
     models = {"mine": numbers.model}
     ax = kerhrm.plots.group_errors(models, numbers.x, numbers.y, groups)
-    losses = (numbers.model.predict(numbers.x) - numbers.y) ** 2
+    predictions = numbers.model.predict(numbers.x)
+    losses = (predictions - numbers.y) ** 2
     by_group = losses.groupby(groups)
     (container,) = ax.containers
     means = [losses.mean(), *by_group.mean()]

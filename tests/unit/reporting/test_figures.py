@@ -41,7 +41,8 @@ def test_figure_2_draws_the_means_of_its_table() -> None:
     is_linear = cells["method"] == "KerHRM (linear predictor)"
     rows = cells[is_linear & (cells["metric"] == "test_acc")]
     line = lines["test accuracy"]
-    assert line.get_ydata() == pytest.approx(rows["mean"].to_numpy())
+    means = rows["mean"].to_numpy()
+    assert line.get_ydata() == pytest.approx(means)
     assert line.get_xdata().tolist() == list(range(7))
 
 

@@ -67,7 +67,8 @@ def test_the_published_means_follow_from_the_published_seeds() -> None:
     run = Run(REFERENCE)
     keys = ["setting", "method", "metric", "selection"]
     for table in run.tables:
-        means = run.scores(table).groupby(keys)["value"].mean()
+        groups = run.scores(table).groupby(keys)
+        means = groups["value"].mean()
         cells = run.cells(table).set_index(keys)["mean"]
         assert set(means.index) == set(cells.index)
         assert means.reindex(cells.index).to_numpy() == pytest.approx(

@@ -134,7 +134,8 @@ def test_options_of_settings_that_are_rows_are_columns(scores: pd.DataFrame) -> 
     settings = [*rates, *(f"{rate},K=3" for rate in rates)]
     shown = with_settings(cells, settings)
     assert header(shown)[:2] == ["r2", "K"]
-    rows = tables.render(shown, "markdown").splitlines()[4:14]
+    lines = tables.render(shown, "markdown").splitlines()
+    rows = lines[4:14]
     places = []
     for row in rows:
         _, rate, option, *_ = row.split("|")

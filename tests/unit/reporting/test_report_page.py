@@ -22,7 +22,8 @@ Make = Callable[..., Path]
 
 def text(page: Path) -> str:
     """What a page shows, without tags."""
-    return " ".join(re.sub(r"<[^>]+>", " ", page.read_text()).split())
+    without_tags = re.sub(r"<[^>]+>", " ", page.read_text())
+    return " ".join(without_tags.split())
 
 
 @pytest.fixture
@@ -109,7 +110,8 @@ def test_the_notebook_of_stand_ins_says_so_first(
 def test_every_published_table_can_have_its_findings() -> None:
     """The tables that findings name are there, with the paper's sizes and data."""
     run = Run(ROOT / "results" / "reference")
-    code = "".join(c.source for c in nbformat.read(REPORT, 4).cells)
+    cells = nbformat.read(REPORT, 4).cells
+    code = "".join(c.source for c in cells)
     named = {
         name
         for call in re.findall(r"finding\([^)]*\)", code)

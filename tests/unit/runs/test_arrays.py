@@ -128,4 +128,5 @@ def test_records_of_all_seeds_come_back(tmp_path: Path) -> None:
     loaded = load_records(Direction, path)
     for one, again in zip(records, loaded, strict=True):
         assert torch.equal(one.theta, again.theta)
-        assert (one.k, one.alpha) == (again.k, again.alpha)
+        assert one.k == again.k
+        assert one.alpha == again.alpha

@@ -234,4 +234,5 @@ def test_a_name_that_a_package_loads_late_is_followed(root: Path) -> None:
     script = root / "named.py"
     script.write_text(f"from {PACKAGE} import BASE\n")
     listed = sources(script, packages=[PACKAGE])[1:]
-    assert set(listed) == {module_file(root, ""), module_file(root, "base")}
+    expected = {module_file(root, ""), module_file(root, "base")}
+    assert set(listed) == expected

@@ -44,7 +44,8 @@ def replicates(folder: Path, features: bool = False) -> tuple[Replicates, Any]:
         x = torch.from_numpy(arrays["train"]["x"][0])
         x_validation = torch.from_numpy(arrays["validation"]["x"][0])
         x_test = torch.from_numpy(arrays["test_inputs"]["x"][0])
-        ntf = NTFMap.fit(build(NETWORK, 0, D), x, K)
+        network = build(NETWORK, 0, D)
+        ntf = NTFMap.fit(network, x, K)
         y = x[:, 0]
         y_validation = x_validation[:, 0]
         problem = Problem.from_features(
@@ -58,7 +59,8 @@ def replicates(folder: Path, features: bool = False) -> tuple[Replicates, Any]:
         files["test_features"] = str(folder / "test_features.npz")
         save_stacked(files["test_features"], [of_test, of_test])
     seeds = Seeds.alike(2, 0)
-    of = Replication("data", "regression", NETWORK, FeatureOptions(k=K), seeds)
+    features_options = FeatureOptions(k=K)
+    of = Replication("data", "regression", NETWORK, features_options, seeds)
     return Replicates(files, of, torch.device("cpu")), arrays
 
 

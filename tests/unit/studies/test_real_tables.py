@@ -31,7 +31,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table["w"] = random.choice(["x", "y"], 300)
     table["g"] = np.repeat(["a", "b"], [180, 120])
     is_in_group = table["g"] == "b"
-    signal = np.where(is_in_group, 1 - table["u"], table["u"])
+    turned = 1 - table["u"]
+    signal = np.where(is_in_group, turned, table["u"])
     table["y"] = signal + 0.3 * table["noise"]
     table.loc[0, "u"] = np.nan
     file = tmp_path / "package" / "a.csv"
@@ -49,7 +50,8 @@ def test_a_tenth_of_the_training_rows_is_of_the_group_and_no_feature_is() -> Non
     assert len(rows.y) == 299
     assert len(group) == 299
     train, test = study.split(group, "a", 0)
-    assert group[train].mean() == pytest.approx(0.1, abs=0.01)
+    share = group[train].mean()
+    assert share == pytest.approx(0.1, abs=0.01)
     assert not set(train) & set(test)
     elsewhere = WHAT | {"file": "package/b.csv"}
     with pytest.raises(KerhrmError, match=r"b\.csv does not exist"):
@@ -98,7 +100,8 @@ def test_study_runs_and_is_summed_up() -> None:
     found = results.summaries(drawn)
 
     means = found["real_tables_mean"].set_index(["setting", "metric", "method"])
-    of_erm = means.loc[("all", "mean_error", "ERM"), ["mean", "low", "high"]]
+    columns = ["mean", "low", "high"]
+    of_erm = means.loc[("all", "mean_error", "ERM"), columns]
     assert of_erm.tolist() == [1, 1, 1]
     of_auxiliary = means.loc[("labels", "mean_error", results.AUXILIARY)]
     assert of_auxiliary["tables"] == 1
@@ -111,7 +114,8 @@ def test_study_runs_and_is_summed_up() -> None:
         total_of_constant += mean["constant"]
         total_of_erm += mean["ERM"]
     ratio = total_of_constant / total_of_erm
-    shown = found["real_tables"].set_index(["table", "metric", "method"])["mean"]
+    indexed = found["real_tables"].set_index(["table", "metric", "method"])
+    shown = indexed["mean"]
     of_constant = shown["numbers", "mean_error", "constant"]
     assert of_constant == pytest.approx(ratio, abs=1e-4)
     assert list(results.figures(drawn | found)) == ["real_tables"]

@@ -85,7 +85,8 @@ def test_a_unit_gives_the_published_row(name: str) -> None:
     values = unit.compute().iloc[0]
     row_of_unit = unit.key | dict(values)
     computed = pd.DataFrame(row_of_unit, index=[0])
-    row = published(unit.table)[unit.table].iloc[:1]
+    rows = published(unit.table)[unit.table]
+    row = rows.iloc[:1]
     assert computed.columns.tolist() == row.columns.tolist()
     for column in row:
         value = computed[column].item()
@@ -135,7 +136,8 @@ def test_an_interrupted_study_computes_what_is_left(tmp_path: Path) -> None:
     tables, figures = study.run({}, Checkpoint(tmp_path))
     assert sorted(counts) == [*range(10)]
     squares = tables["squares"]["square"]
-    assert squares.tolist() == [n**2 for n in range(10)]
+    expected = [n**2 for n in range(10)]
+    assert squares.tolist() == expected
     assert tables["sum"]["square"].tolist() == [285]
     assert figures["figure"].get_suptitle() == ""
 

@@ -126,7 +126,8 @@ def test_the_order_of_rows_and_columns_changes_nothing(kind: str) -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_one_verdict_for_every_seed(seed: int) -> None:
     x, y, _ = flipped_slopes(150, seed, share=0.1)
-    noise = 3 * np.random.default_rng(seed).normal(size=150)
+    rng = np.random.default_rng(seed)
+    noise = 3 * rng.normal(size=150)
     p_values = set()
     predictors = set()
     for random_state in range(4):
@@ -169,7 +170,8 @@ def test_distinct_rows_are_those_of_any_order(drawn: Any, random: Any) -> None:
 
     order = random.sample(range(len(table)), len(table))
     other = DistinctRows.find(values[order], weights[order])
-    found_in_order = [tuple(row) for row in values[order][other.first]]
+    first_rows = values[order][other.first]
+    found_in_order = [tuple(row) for row in first_rows]
     assert found_in_order == found
     assert_array_equal(other.weights, distinct.weights)
     assert_array_equal(other.units, distinct.units)

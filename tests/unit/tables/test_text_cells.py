@@ -175,7 +175,8 @@ ALIKE = {
 @pytest.mark.parametrize("word", ALIKE)
 def test_words_that_look_alike_are_one(word: str) -> None:
     cells = pd.Series(ALIKE[word] * 2, dtype=object)
-    column = read_cells(pd.DataFrame({"a": cells})).table["a"]
+    table = pd.DataFrame({"a": cells})
+    column = read_cells(table).table["a"]
     read = {str(cell) for cell in column}
     texts = {text_of(cell) for cell in cells}
     assert read == {word}
@@ -318,7 +319,8 @@ def test_a_column_of_dates_but_for_a_few_cells_is_said(
     written: str, wrong: str
 ) -> None:
     days = pd.date_range("2024-01-01", periods=119).strftime(written)
-    column = pd.Series([*days, wrong, None], name="c", dtype=object)
+    cells = [*days, wrong, None]
+    column = pd.Series(cells, name="c", dtype=object)
     assert date_options(column) is None
     message = almost_dates(column)
     assert message is not None
