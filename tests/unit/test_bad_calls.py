@@ -161,7 +161,8 @@ def calls() -> dict[str, Callable[[], Any]]:
         bad[f"{name}, not fitted"] = lambda model=model: clone(model).predict(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = KerHRMClassifier(**KERHRM, if_not_better="fit").fit(X, Y)
+        fitted = KerHRMClassifier(**KERHRM, if_not_better="fit")
+        fitted.fit(X, Y)
     for what in (
         "none",
         "text",

@@ -33,13 +33,15 @@ def test_nested_starts_are_the_environments_of_the_dimension_before(
     random_starts = NESTED | {"init": "random"}
     usual = first(data, 2, **random_starts)
     of_two = got.candidate(2)
-    assert torch.equal(of_two.train, usual.train[0])
+    expected = usual.train[0]
+    assert torch.equal(of_two.train, expected)
 
     theta = torch.ones(K_MAX).double()
     later(data, theta, **NESTED)
     _, start_of_later = seen[-1]
     environments_before = first(data, 4, **NESTED).train
-    assert_close(start_of_later, environments_before.expand(2, -1, -1))
+    expected = environments_before.expand(2, -1, -1)
+    assert_close(start_of_later, expected)
 
 
 def test_nested_starts_are_random_again_after_a_degenerate_split(

@@ -91,7 +91,8 @@ def test_every_ridge_is_tried_and_the_best_one_wins(noise: float, seed: int) -> 
 
     best = max(each, key=rank)
     for name in FLOATS:
-        assert_close(getattr(got, name), getattr(best, name))
+        expected = getattr(best, name)
+        assert_close(getattr(got, name), expected)
     for name in ("n_starts", "n_label_split", "n_empty", "n_unconverged"):
         total = sum(getattr(one, name) for one in each)
         assert getattr(got, name) == total, name
@@ -184,5 +185,7 @@ def test_the_record_gives_new_points_the_memberships_of_the_fit(
             slopes = got.slopes[g].mT
             train = got.probabilities(k, data.psi_train @ slopes, y)
             validation = got.probabilities(k, data.psi_validation @ slopes, y_v)
-            assert_close(train, got.train[g], rtol=0, atol=1e-9)
-            assert_close(validation, got.validation[g], rtol=0, atol=1e-9)
+            expected = got.train[g]
+            assert_close(train, expected, rtol=0, atol=1e-9)
+            expected = got.validation[g]
+            assert_close(validation, expected, rtol=0, atol=1e-9)

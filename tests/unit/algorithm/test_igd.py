@@ -287,7 +287,8 @@ def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> No
     scores_in_history = [row["score"] for row in trained.history]
     assert scores_in_history == pytest.approx(scores)
     outputs = trained.network(run.x)
-    assert torch.equal(outputs, alone[best](run.x))
+    expected = alone[best](run.x)
+    assert torch.equal(outputs, expected)
     outputs = torch.stack([network(run.x) for network in alone])
     differences = outputs.diff(dim=0).abs()
     spread = differences.amax(-1)

@@ -259,7 +259,8 @@ def test_sigma_stays_positive_on_an_exact_fit() -> None:
     y = case.psi @ theta
     fit = case._replace(y=y).fit()
     smallest_sigma = 1e-6 * y.std()
-    assert_close(fit.sigma, smallest_sigma.expand(2, 1))
+    expected = smallest_sigma.expand(2, 1)
+    assert_close(fit.sigma, expected)
     assert torch.isfinite(fit.objective).all()
 
 

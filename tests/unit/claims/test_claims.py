@@ -120,15 +120,18 @@ def test_other_settings_and_weighted_sums(scores_file: Path) -> None:
 
     difference = cells.weighted({"B": 2, "C": -1}, constant=-0.1)
     assert difference.name == '{"B": 2, "C": -1, "constant": -0.1}'
-    assert_allclose(difference.by_seed, 2 * b - c - 0.1)
+    expected = 2 * b - c - 0.1
+    assert_allclose(difference.by_seed, expected)
 
     average = cells.weighted({"A": 1}, over=["r=1", "r=2"])
     assert average.name == '{"A": 1, "over": ["r=1", "r=2"]}'
-    assert_allclose(average.by_seed, (a + a2) / 2)
+    expected = (a + a2) / 2
+    assert_allclose(average.by_seed, expected)
 
     test = cells.more(elsewhere, than=0.7)
     assert test.measure == "A @ r=2 more than 0.7 (test_acc, r=1)"
-    assert test.estimate == pytest.approx(a2.mean() - 0.7)
+    expected = a2.mean() - 0.7
+    assert test.estimate == pytest.approx(expected)
 
 
 def test_seeds_that_one_side_lacks_do_not_count(run: Path, scores_file: Path) -> None:

@@ -72,7 +72,8 @@ def test_alike_is_two_one_sided_tests() -> None:
     assert near.p_for == pytest.approx(less_sure)
     far = alike("a", a + 1, 0.02)
     assert far.p_against < 1e-6
-    assert far.estimate == pytest.approx(a.mean() + 1)
+    expected = a.mean() + 1
+    assert far.estimate == pytest.approx(expected)
 
 
 def test_steady_rejects_as_often_as_it_may_at_the_limit() -> None:
@@ -104,7 +105,8 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
     least_sure = max(ps)
     assert whole.p_for == least_sure
     bound = len(ps) * (1 - least_sure)
-    assert whole.p_against == pytest.approx(min(1, bound))
+    expected = min(1, bound)
+    assert whole.p_against == pytest.approx(expected)
     assert whole.measure == of(least_sure).measure
     assert whole.tests == len(ps)
 
@@ -113,8 +115,10 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
 def test_one_of_many_is_bonferronis(ps: list[float]) -> None:
     whole = at_least(1, [of(p) for p in ps])
     bound = len(ps) * min(ps)
-    assert whole.p_for == pytest.approx(min(1, bound))
-    assert whole.p_against == pytest.approx(1 - min(ps))
+    expected = min(1, bound)
+    assert whole.p_for == pytest.approx(expected)
+    expected = 1 - min(ps)
+    assert whole.p_against == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

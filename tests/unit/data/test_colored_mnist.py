@@ -130,7 +130,8 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
             image = images[i, ::step, ::step].ravel() / 255
             positive = digit[i] in (5, 6, 7, 8, 9)
             channels = [empty, image] if positive else [image, empty]
-            assert_allclose(x[i], np.concatenate(channels), rtol=1e-6)
+            expected = np.concatenate(channels)
+            assert_allclose(x[i], expected, rtol=1e-6)
             assert y[i] == (1 if positive else -1)
         all_flipped = noisy(1.0, side=side)
         _, opposite = of_seed_0(images, digit, 0.0, all_flipped)

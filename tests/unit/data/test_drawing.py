@@ -53,7 +53,8 @@ def test_which_matrix_mixes() -> None:
     released = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
     for seed in (0, 123):
         assert_array_equal(mixing_matrix("fixed", 10, seed), released.T)
-        assert_array_equal(mixing_matrix("identity", 10, seed), np.eye(10))
+        expected = np.eye(10)
+        assert_array_equal(mixing_matrix("identity", 10, seed), expected)
     of_seed_0 = mixing_matrix("per_seed", 10, 0)
     of_seed_1 = mixing_matrix("per_seed", 10, 1)
     again = mixing_matrix("per_seed", 10, 1)

@@ -20,7 +20,8 @@ def test_the_fallback_has_the_shape_of_the_file_and_a_market_that_drifts() -> No
     assert houses.predictors.shape == (21613, 17)
     assert np.isfinite(houses.predictors).all()
     assert (houses.price > 0).all()
-    np.testing.assert_array_equal(houses.price, Houses.fallback().price)
+    expected = Houses.fallback().price
+    np.testing.assert_array_equal(houses.price, expected)
     deviation = houses.price.std()
     price = (houses.price - houses.price.mean()) / deviation
     errors = least_squares(houses, price, houses.period == 0)

@@ -61,7 +61,8 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
     assert model.heterogeneity_.p_value == 0.01
 
     reverse, labels, _ = by_time(2000, 1, share=0.01)
-    erm = TangentRidge(network=(), random_state=0).fit(x, y)
+    erm = TangentRidge(network=(), random_state=0)
+    erm.fit(x, y)
     assert model.score(reverse, labels) > 0.75
     assert erm.score(reverse, labels) < 0.6
     agreement = adjusted_rand_score(model.environments_, is_early)
@@ -275,7 +276,8 @@ def test_columns_are_those_of_the_fit_by_name(change: Any, words: str) -> None:
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_after_erm_new_rows_need_no_target() -> None:
     x, y, time = by_time(300, 0, share=0.9)
-    model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(x, y, auxiliary=time)
     assert model.predictor_ == "erm"
     one_environment = np.ones((3, 1))
     for given in ({"auxiliary": time[:3]}, {"y": y[:3]}, {}):

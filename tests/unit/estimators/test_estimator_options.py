@@ -125,7 +125,8 @@ def test_options_are_given_by_name_or_as_an_object(labels: Any) -> None:
     first, *others = [model.fit(labels.x, labels.y).theta_ for model in models]
     for theta in others:
         assert_array_equal(theta, first)
-    plain = KerHRMClassifier(**QUICK).fit(labels.x, labels.y)
+    plain = KerHRMClassifier(**QUICK)
+    plain.fit(labels.x, labels.y)
     assert (plain.theta_ != first).any()
     assert plain.options is None
 

@@ -35,7 +35,8 @@ def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
     with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
         model.fit(x, null.y)
     erm = erm_of(null)
-    assert_array_equal(model.predict(x), erm.predict(x))
+    expected = erm.predict(x)
+    assert_array_equal(model.predict(x), expected)
     assert model.predictor_ == "erm"
     assert not model.heterogeneity_.detected
     assert model.environment_proba_.shape == (300, 1)
@@ -75,12 +76,14 @@ def test_a_fallback_after_auxiliary_columns_is_erm_without_them(null: Any) -> No
         model.fit(x, y, auxiliary=z)
     erm = TangentRidge(task="regression", network=(64,), random_state=3)
     erm.fit(x, y)
-    assert_array_equal(model.predict(x), erm.predict(x))
+    expected = erm.predict(x)
+    assert_array_equal(model.predict(x), expected)
 
 
 def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
     """Also where environments are detected: a twentieth of ERM's error is asked for."""
-    detected = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)
+    detected = KerHRMRegressor(**SMALL)
+    detected.fit(slopes.x, slopes.y)
     assert detected.predictor_ == "linear"
     report = detected.report_
     columns = ["rows", "KerHRM", "ERM", "least squares", "constant"]

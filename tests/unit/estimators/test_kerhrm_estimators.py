@@ -157,7 +157,8 @@ def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
 
 
 def test_hidden_environments_of_labels_are_inferred(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     assert adjusted_rand_score(labels.hidden, model.environments_) >= 0.9
     stable = labels.x[:, 0]
     flipped = np.column_stack([stable, -labels.y])
@@ -181,11 +182,13 @@ def test_hidden_environments_of_numbers_are_inferred(slopes: Any) -> None:
 
 
 def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(labels.y))
     permuted = labels.x[order]
-    again = clone(model).fit(permuted, labels.y[order])
+    again = clone(model)
+    again.fit(permuted, labels.y[order])
     probabilities = again.predict_proba(labels.x)
     assert_array_equal(probabilities, model.predict_proba(labels.x))
     memberships = model.environment_proba_[order]
@@ -193,7 +196,8 @@ def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
 
 
 def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
-    exact = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    exact = KerHRMClassifier(**SMALL)
+    exact.fit(labels.x, labels.y)
     landmarks = {"max_exact": 100, "n_landmarks": 150}
     near = KerHRMClassifier(**SMALL, options=landmarks)
     near = near.fit(labels.x, labels.y)
@@ -207,7 +211,8 @@ def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
 def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
     model = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit")
     x_few = labels.x[:20]
-    few = clone(model).fit(x_few, labels.y[:20])
+    few = clone(model)
+    few.fit(x_few, labels.y[:20])
     assert len(few.theta_) == 8  # 16 rows train, 8 for each environment
     x = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
     is_positive = x[:, 0] > 0
@@ -231,5 +236,6 @@ def test_any_torch_module_is_a_network(network: str, labels: Any) -> None:
 
     given = factories.wide if network == "callable" else network
     chosen = SMALL | {"network": given}
-    model = KerHRMClassifier(**chosen).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**chosen)
+    model.fit(labels.x, labels.y)
     assert adjusted_rand_score(labels.hidden, model.environments_) > 0.9

@@ -159,7 +159,8 @@ def test_the_verdict_does_not_depend_on_an_order(wrong: float) -> None:
     random = np.random.default_rng(0)
     is_wrong = random.random(200) < wrong
     y = np.where(is_wrong, -y, y)
-    model = KerHRMClassifier(**SMALL, random_state=0).fit(x, y)
+    model = KerHRMClassifier(**SMALL, random_state=0)
+    model.fit(x, y)
     for _ in range(2):
         rows = random.permutation(200)
         columns = random.permutation(2)

@@ -46,7 +46,8 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     x = slopes.x[400:]
     y = slopes.y[400:]
     turned = slopes.hidden[400:]
-    model = KerHRMRegressor(**SMALL).fit(x_train, y_train)
+    model = KerHRMRegressor(**SMALL)
+    model.fit(x_train, y_train)
     names = np.where(turned, "<b>turned", "plain")
     groups = pd.Series(names, name="slope")
     report = model.report(x, y, groups)
@@ -65,7 +66,8 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     _, positions = points_of(again, rows)
     train = np.flatnonzero(positions < 320)
     rows = slopes.x[train]
-    least_squares = LinearRegression().fit(rows, slopes.y[train])
+    least_squares = LinearRegression()
+    least_squares.fit(rows, slopes.y[train])
     residuals = y[turned] - least_squares.predict(x[turned])
     assert of_group["least squares"] == root_mean_square(residuals)
 
@@ -88,13 +90,15 @@ def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
     x = labels.x[300:]
     y = labels.y[300:]
     x_train = labels.x[:300]
-    model = KerHRMClassifier(**SMALL).fit(x_train, labels.y[:300])
+    model = KerHRMClassifier(**SMALL)
+    model.fit(x_train, labels.y[:300])
     report = model.report(x, y)
     wrong = np.mean(model.predict(x) != y)
     assert report.errors.at["all rows", "KerHRM"] == pytest.approx(wrong)
     assert "cannot be tested" in report.facts["test"]
 
-    fallback = KerHRMRegressor(**SMALL).fit(null.x, null.y)
+    fallback = KerHRMRegressor(**SMALL)
+    fallback.fit(null.x, null.y)
     report = fallback.report(null.x, null.y)
     assert report.errors.index.tolist() == ["all rows"]
     of_all_rows = report.errors.loc["all rows"]
@@ -108,7 +112,8 @@ def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
     [(["a"], r"shape \(1,\) for 400"), ([None] * 400, "are missing in 400 rows")],
 )
 def test_groups_that_are_refused(groups: Any, words: str, labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     with pytest.raises(KerhrmError, match=words):
         model.report(labels.x, labels.y, groups)
 
@@ -126,7 +131,8 @@ def test_the_worst_group_decides(labels: Any) -> None:
     for score, rows in zip(folds["test_score"], test_rows, strict=True):
         train = np.setdiff1d(np.arange(n), rows)
         rows_of_training = X.iloc[train]
-        model = LogisticRegression().fit(rows_of_training, labels.y[train])
+        model = LogisticRegression()
+        model.fit(rows_of_training, labels.y[train])
         predicted = model.predict(X.iloc[rows])
         right = predicted == labels.y[rows]
         hidden = labels.hidden[rows]
@@ -157,7 +163,8 @@ def test_the_worst_group_decides(labels: Any) -> None:
 def test_the_number_of_environments_is_chosen() -> None:
     wide = SMALL | {"network": (256,), "n_environments": None}
     slopes = flipped_slopes(900, 0)
-    model = KerHRMRegressor(**wide).fit(slopes.x, slopes.y)
+    model = KerHRMRegressor(**wide)
+    model.fit(slopes.x, slopes.y)
     assert model.environment_proba_.shape[1] == 2
     random = np.random.default_rng(0)
     three_slopes = np.array([-6.0, 0.0, 6.0])
@@ -166,13 +173,15 @@ def test_the_number_of_environments_is_chosen() -> None:
     noise = 0.3 * random.normal(size=900)
     y = x[:, 0] + slope * x[:, 1] + noise
     kept = {"pretest": False, "if_not_better": "fit"}
-    three = KerHRMRegressor(**wide | kept).fit(x, y)
+    three = KerHRMRegressor(**wide | kept)
+    three.fit(x, y)
     assert three.environment_proba_.shape[1] == 3
 
     random = np.random.default_rng(1)
     x = random.normal(size=(900, 2))
     y = x[:, 0] + random.normal(size=900)
-    one = KerHRMRegressor(**wide | kept).fit(x, y)
+    one = KerHRMRegressor(**wide | kept)
+    one.fit(x, y)
     assert one.environment_proba_.shape[1] == 1
     reason = one.report(x, y).facts["predicts by"]
     assert reason.startswith("ERM: one environment explains")
@@ -209,7 +218,8 @@ def test_columns_as_they_come(slopes: Any) -> None:
     "model", [KerHRMClassifier(**SMALL), ERM(network=(8,), random_state=0)]
 )
 def test_a_refit_that_fails_leaves_the_old_fit(model: Any, labels: Any) -> None:
-    model = clone(model).fit(labels.x, labels.y)
+    model = clone(model)
+    model.fit(labels.x, labels.y)
     expected = model.predict(labels.x)
     names = sorted(vars(model))
     one_column = labels.x[:, :1]
@@ -242,8 +252,10 @@ def test_without_a_test_the_report_says_why() -> None:
         "network": (4,),
         "random_state": 0,
     }
-    of_numbers = KerHRMRegressor(**small, pretest=False).fit(x, y)
-    of_labels = KerHRMClassifier(**small).fit(x, is_positive)
+    of_numbers = KerHRMRegressor(**small, pretest=False)
+    of_numbers.fit(x, y)
+    of_labels = KerHRMClassifier(**small)
+    of_labels.fit(x, is_positive)
     facts_of_numbers = of_numbers.report(x, y).facts
     facts_of_labels = of_labels.report(x, is_positive).facts
     assert facts_of_numbers["test"] == "none; the parameters asked for none"

@@ -153,4 +153,5 @@ def test_a_file_that_is_mapped_to_memory(fits: Any, tmp_path: Path) -> None:
     path = tmp_path / "model"
     joblib.dump(fitted, path)
     model = joblib.load(path, mmap_mode="r")
-    assert_array_equal(model.predict(X), fitted.predict(X))
+    expected = fitted.predict(X)
+    assert_array_equal(model.predict(X), expected)

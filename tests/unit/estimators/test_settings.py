@@ -101,7 +101,8 @@ def outputs(name: str) -> np.ndarray:
     """Everything that a fit and its methods compute."""
     model, given = FITS[name]
     y = CLASS if sklearn.base.is_classifier(model) else Y
-    model = sklearn.base.clone(model).fit(X, y, **given)
+    model = sklearn.base.clone(model)
+    model.fit(X, y, **given)
     numbers = [model.seed_, model.score(X, y)]
     arrays = [model.predict(X), numbers]
     if hasattr(model, "predict_proba"):
@@ -228,7 +229,8 @@ def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
 
 
 def test_parameters_that_are_set_after_a_fit_change_no_environments() -> None:
-    model = KerHRMClassifier(**KERHRM).fit(X, CLASS)
+    model = KerHRMClassifier(**KERHRM)
+    model.fit(X, CLASS)
     expected = model.predict_environment_proba(X, CLASS)
     changed = {"clustering_target": "label", "first_kernel": "inputs"}
     model.set_params(options=changed, k=7)

@@ -153,9 +153,8 @@ def test_a_table_that_blas_would_share_among_threads() -> None:
     y = np.sin(2 * x[:, 0]) + noise
 
     def run() -> np.ndarray:
-        model = kerhrm.TangentRidge(
-            task="regression", network=(64,), random_state=0
-        ).fit(x, y)
+        model = kerhrm.TangentRidge(task="regression", network=(64,), random_state=0)
+        model.fit(x, y)
         return model.predict(x)
 
     alone = run()

@@ -58,7 +58,8 @@ def test_of_a_price() -> None:
 
 @pytest.mark.parametrize("method", ["predict", "score", "report"])
 def test_of_a_fitted_model(method: str, slopes: Any) -> None:
-    model = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)
+    model = KerHRMRegressor(**SMALL)
+    model.fit(slopes.x, slopes.y)
     call = getattr(model, method)
     far = 9 * slopes.x
     rows = (far,) if method == "predict" else (far, slopes.y)
@@ -67,7 +68,8 @@ def test_of_a_fitted_model(method: str, slopes: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_of_two_labels(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     far = 9 * labels.x
     told_of("lie outside", lambda: model.predict_proba(far))
     told_of("lie outside", lambda: model.decision_function(far))

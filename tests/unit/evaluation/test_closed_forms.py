@@ -197,7 +197,8 @@ def test_spread_is_over_test_environments() -> None:
     single = [overall("regression", {"test_r": [r]}) for r in test_r]
     for name, row in rows.items():
         errors = [s[name]["mean_error"] for s in single]
-        assert row["mean_error"] == pytest.approx(np.mean(errors))
+        expected = np.mean(errors)
+        assert row["mean_error"] == pytest.approx(expected)
         assert row["worst_error"] == max(errors)
         deviation = np.std(errors, ddof=1)
         assert row["error_sd"] == pytest.approx(deviation)

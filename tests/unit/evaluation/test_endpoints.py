@@ -80,7 +80,8 @@ def test_an_endpoint_is_a_t_test_of_the_seeds_means(
         t = scipy.stats.t(n - 1, loc=difference, scale=standard_error)
         low = row[f"ci_low{end}"]
         high = row[f"ci_high{end}"]
-        assert (low, high) == pytest.approx(t.interval(0.95))
+        expected = t.interval(0.95)
+        assert (low, high) == pytest.approx(expected)
         p = 2 * min(t.cdf(0), t.sf(0))
         assert row[f"p{end}"] == pytest.approx(p, abs=1e-12)
         inside = low >= -0.03 and high <= 0.03

@@ -68,7 +68,8 @@ def test_factors_give_the_kernel_and_outputs_of_autograd(
     assert phi.shape == (N, mlp.n_parameters)
     assert_close(left.kernel(left), phi @ phi.mT, **CLOSE)
     assert_close(left.kernel(right), phi @ phi_other.mT, **CLOSE)
-    assert_close(f0, written(x).squeeze(-1))
+    expected = written(x).squeeze(-1)
+    assert_close(f0, expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -150,7 +151,8 @@ def test_blocks_and_chunks_change_nothing(
         ntf = PerSampleNTF(network, x, block, chunk)
         other = replace(ntf, x=x[1:])
         kernel_of_rows = ntf.kernel(other)
-        assert_close(kernel_of_rows, phi @ phi[1:].mT, **CLOSE)
+        expected = phi @ phi[1:].mT
+        assert_close(kernel_of_rows, expected, **CLOSE)
 
 
 def test_it_works_where_gradients_are_switched_off(network: Network, x: Tensor) -> None:

@@ -44,7 +44,8 @@ def test_reduction_is_the_truncated_svd(
         largest = np.abs(column).argmax()
         signs.append(np.sign(column[largest]))
     assert_allclose(got_s, s[:K], rtol=1e-9)
-    assert_allclose(got_u, u[:, :K] * signs, atol=1e-7)
+    expected = u[:, :K] * signs
+    assert_allclose(got_u, expected, atol=1e-7)
 
 
 def test_signs_depend_on_the_subspace_alone() -> None:
@@ -52,7 +53,8 @@ def test_signs_depend_on_the_subspace_alone() -> None:
     u = torch.from_numpy(rng.standard_normal((8, 3)))
     fixed = fix_signs(u)
     flips = torch.tensor([1.0, -1.0, -1.0], dtype=u.dtype)
-    assert torch.equal(fixed, fix_signs(u * flips))
+    expected = fix_signs(u * flips)
+    assert torch.equal(fixed, expected)
     assert torch.equal(fixed.abs(), u.abs())
     largest = u.abs().amax(0)
     assert torch.equal(fixed.amax(0), largest)

@@ -110,6 +110,7 @@ def test_many_columns_of_few_points(weighted: bool) -> None:
     assert_allclose(products @ path.v, identity, atol=1e-9)
     beta, intercept = path.solve(y, 0.1)
     penalty = 0.1 * path.values.sum() / n
-    oracle = Ridge(alpha=penalty).fit(x, y, weights)
+    oracle = Ridge(alpha=penalty)
+    oracle.fit(x, y, weights)
     assert_allclose(beta, oracle.coef_, atol=1e-9)
     assert intercept == pytest.approx(oracle.intercept_)

@@ -239,7 +239,8 @@ def test_zin_infers_the_largest_penalty(
     fitted = train_zin(inputs, options)
     means, continued = given[0]
     rho = fitted.environments[:400, 0]
-    assert_close(means.sum(-1), torch.ones(2))
+    expected = torch.ones(2)
+    assert_close(means.sum(-1), expected)
 
     def penalty(rho: torch.Tensor) -> float:
         outputs = continued.network(inputs.x)

@@ -116,7 +116,8 @@ def test_every_group_has_the_same_weight(groups: list[int], seed: int) -> None:
         for name in names:
             is_member = labels[sample.points] == name
             share = float(sample.weights[is_member].sum())
-            assert share == pytest.approx(1 / len(sizes))
+            expected = 1 / len(sizes)
+            assert share == pytest.approx(expected)
     first = balance(labels, "subsample", seed).points
     again = balance(labels, "subsample", seed).points
     assert torch.equal(first, again)

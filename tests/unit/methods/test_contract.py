@@ -249,4 +249,5 @@ def test_without_its_penalty_a_method_is_erm(
         steps=25,
         learning_rate=1e-2,
     )
-    assert_close(outputs, erm(inputs.x), rtol=1e-2, atol=1e-3)
+    expected = erm(inputs.x)
+    assert_close(outputs, expected, rtol=1e-2, atol=1e-3)

@@ -67,7 +67,8 @@ def test_environments_that_copy_the_label_have_all_of_its_information() -> None:
     is_positive = (y > 0).double()
     copies = torch.stack([is_positive, 1 - is_positive], 1)
     of_copies = float(label_information(copies, y))
-    assert of_copies == pytest.approx(np.log(2))
+    expected = np.log(2)
+    assert of_copies == pytest.approx(expected)
     halves = torch.full((4, 2), 0.5)
     assert label_information(halves, y) == 0.0
 
@@ -93,7 +94,8 @@ def test_the_other_losses_by_loops_over_points(count: int, seed: int) -> None:
         mean = np.average(losses, weights=p[:, e])
         means.append(mean)
     variance = float(loss_variance(p, losses))
-    assert variance == pytest.approx(np.var(means))
+    expected = np.var(means)
+    assert variance == pytest.approx(expected)
 
 
 @given(*counts)
@@ -103,9 +105,12 @@ def test_environments_have_no_names(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     order = torch.from_numpy(rng.permutation(count))
     renamed = p[:, order]
-    assert_close(diversity_loss(renamed, 2.0), diversity_loss(p, 2.0))
-    assert_close(label_information(renamed, y), label_information(p, y))
-    assert_close(loss_variance(renamed, losses), loss_variance(p, losses))
+    expected = diversity_loss(p, 2.0)
+    assert_close(diversity_loss(renamed, 2.0), expected)
+    expected = label_information(p, y)
+    assert_close(label_information(renamed, y), expected)
+    expected = loss_variance(p, losses)
+    assert_close(loss_variance(renamed, losses), expected)
 
 
 def test_environments_without_points_are_left_out() -> None:

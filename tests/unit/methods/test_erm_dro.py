@@ -135,7 +135,8 @@ def test_weights_lie_in_the_ball_and_a_larger_one_is_worse(
     vertex = (N - 1) / 2  # divergence of a single point
     divergences = (N * p - 1) ** 2
     radius = float((divergences).mean() / 2)
-    assert radius == pytest.approx(min(rho, vertex), rel=1e-4)
+    expected = min(rho, vertex)
+    assert radius == pytest.approx(expected, rel=1e-4)
     in_order_of_losses = p[losses.argsort()]
     assert (in_order_of_losses.diff() >= 0).all()
     rounding = 1e-9

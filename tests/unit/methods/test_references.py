@@ -203,10 +203,12 @@ def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> N
         environments_validation=labels[n:],
     )
     same = train_given_split(given, GivenSplitOptions(**options))
-    assert_close(same.directions["linear"], own.directions["linear"])
+    expected = own.directions["linear"]
+    assert_close(same.directions["linear"], expected)
     x = torch.randn(9, inputs.x.shape[1])
     outputs = same.networks["network"](x)
-    assert_close(outputs, own.networks["network"](x))
+    expected = own.networks["network"](x)
+    assert_close(outputs, expected)
 
 
 def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:

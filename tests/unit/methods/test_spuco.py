@@ -158,5 +158,7 @@ def test_balanced_groups(spuco: Any, inputs: Inputs) -> None:
         drawn.sampling_weights, dtype=torch.float64
     )
     weighted = balance(groups, "reweight", seed=0)
-    assert torch.equal(weighted.points, torch.arange(N))
-    torch.testing.assert_close(weighted.weights, chances / chances.sum())
+    expected = torch.arange(N)
+    assert torch.equal(weighted.points, expected)
+    expected = chances / chances.sum()
+    torch.testing.assert_close(weighted.weights, expected)

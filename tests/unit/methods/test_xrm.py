@@ -102,14 +102,12 @@ def test_two_networks_by_a_softmax_of_pytorch(
     assert share_flipped > 0
     assert twins.flipped == share_flipped
 
-    is_mistaken_in_training = mistakes(inputs.x, inputs.y)
-    n_mistakes = int(is_mistaken_in_training.sum())
-    assert 0 < n_mistakes < n
+    is_mistaken = mistakes(inputs.x, inputs.y)
+    assert 0 < int(is_mistaken.sum()) < n
+    assert torch.equal(twins.mistakes(inputs.x, inputs.y), is_mistaken)
     held_out = (inputs.x_validation, inputs.y_validation)
-    is_mistaken = twins.mistakes(inputs.x, inputs.y)
-    assert torch.equal(is_mistaken, mistakes(inputs.x, inputs.y))
-    is_mistaken_held_out = twins.mistakes(*held_out)
-    assert torch.equal(is_mistaken_held_out, mistakes(*held_out))
+    is_mistaken_held_out = mistakes(*held_out)
+    assert torch.equal(twins.mistakes(*held_out), is_mistaken_held_out)
 
 
 def test_the_second_step_is_group_dro_on_labels_and_environments(draw: Draw) -> None:

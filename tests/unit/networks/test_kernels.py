@@ -155,7 +155,8 @@ def test_zeros_are_left_out() -> None:
     (block,) = blocks_by_zeros(nothing, H)
     weight = torch.ones(H, 4)
     outputs = block.times(weight)[:20]
-    assert torch.equal(outputs, torch.ones(20, H))
+    expected = torch.ones(20, H)
+    assert torch.equal(outputs, expected)
 
 
 @pytest.fixture(params=[MIN_POINTS - 1, 150], ids=["few points", "blocks"])

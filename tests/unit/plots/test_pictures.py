@@ -240,8 +240,10 @@ def test_agreement_is_scikit_learn_s(labels: Any) -> None:
     given = {"k": 5, "network": (128,), "n_init": 2, "if_not_better": "fit"}
     x = labels.x
     y = labels.y
-    first = kerhrm.KerHRMClassifier(**given, random_state=0).fit(x, y)
-    second = kerhrm.KerHRMClassifier(**given, random_state=2).fit(x, y)
+    first = kerhrm.KerHRMClassifier(**given, random_state=0)
+    first.fit(x, y)
+    second = kerhrm.KerHRMClassifier(**given, random_state=2)
+    second.fit(x, y)
     one_environment = np.zeros(300)
     compared = {
         "truth": labels.hidden,
@@ -280,7 +282,8 @@ def test_agreement_is_scikit_learn_s(labels: Any) -> None:
 def test_errors_of_labels_by_group_are_a_groupby_s(labels: Any) -> None:
     names = np.where(labels.hidden, "turned", "as usual")
     groups = pd.Categorical(names, ["turned", "as usual"])
-    other = LogisticRegression().fit(labels.x, labels.y)
+    other = LogisticRegression()
+    other.fit(labels.x, labels.y)
     models = [labels.model, other]
     ax = kerhrm.plots.group_errors(models, labels.x, labels.y, groups)
     for model, container in zip(models, ax.containers, strict=True):
@@ -408,7 +411,8 @@ def test_environments_of_auxiliary_columns_are_drawn(labels: Any) -> None:
 
 def test_a_column_named_as_the_target_keeps_a_bar_of_its_own(labels: Any) -> None:
     x = labels.x.rename(columns={"shape": "answer (target)"})
-    model = clone(labels.model).fit(x, labels.y)
+    model = clone(labels.model)
+    model.fit(x, labels.y)
     ax = kerhrm.plots.importance(model, x, labels.y)
     names = ticks(ax)
     assert sorted(names) == ["answer (target)", "shade", "target answer (target)"]

@@ -248,9 +248,8 @@ def test_a_cell_is_explained_by_its_seeds_and_files(
         (scores[["setting", "method", "metric"]] == list(CELL[1:])).all(axis=1)
     ]
     own = own[own["selection"] == "pooled validation"]
-    assert [one["value"] for one in found["seeds"]] == pytest.approx(
-        own["value"].tolist()
-    )
+    expected = own["value"].tolist()
+    assert [one["value"] for one in found["seeds"]] == pytest.approx(expected)
     mean = own["value"].mean()
     assert found["cell"]["mean"] == pytest.approx(mean)
     names = [one["file"] for one in found["files"]]

@@ -108,8 +108,10 @@ def test_outputs_of_all_parts_come_back_from_disk(tmp_path: Path) -> None:
         x = arrays[file]["x"][1]
         model = found.output("model", part)
         other = found.output("other", part)
-        assert np.array_equal(model, x[:, 0])
-        assert np.array_equal(other, x[:, 1])
+        expected = x[:, 0]
+        assert np.array_equal(model, expected)
+        expected = x[:, 1]
+        assert np.array_equal(other, expected)
     assert found.memberships is not None
     assert found.memberships.shape == (N + M, 2)
     assert found.chosen.tolist() == ["a", "b"]

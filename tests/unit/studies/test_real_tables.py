@@ -80,7 +80,8 @@ def test_robust_regressions() -> None:
         inside = q / group.sum()
         outside = (1 - q) / (~group).sum()
         weights = np.where(group, inside, outside)
-        model = LinearRegression().fit(x, y, weights)
+        model = LinearRegression()
+        model.fit(x, y, weights)
         return worst(model.predict(x))
 
     best = minimize_scalar(weighted, bounds=(0, 1), method="bounded")

@@ -77,7 +77,8 @@ def test_copies_are_weights(model: Any, kind: str, how: str) -> None:
     repeated.fit(x[rows], y[rows])
     weighted = clone(model)
     weighted.fit(x, y, sample_weight=number)
-    assert_array_equal(repeated.predict(x), weighted.predict(x))
+    expected = weighted.predict(x)
+    assert_array_equal(repeated.predict(x), expected)
     if hasattr(model, "predict_environment_proba"):
         proba = weighted.environment_proba_
         assert_array_equal(repeated.environment_proba_, proba[rows])
@@ -117,7 +118,8 @@ def test_the_order_of_rows_and_columns_changes_nothing(kind: str) -> None:
         rows = random.permutation(len(y))
         columns = random.permutation(x.shape[1])
         permuted = x[rows][:, columns]
-        other = clone(model).fit(permuted, y[rows])
+        other = clone(model)
+        other.fit(permuted, y[rows])
         predictions = other.predict(x[:, columns])
         assert_array_equal(model.predict(x), predictions)
         assert_array_equal(model.environment_proba_[rows], other.environment_proba_)
@@ -132,7 +134,8 @@ def test_one_verdict_for_every_seed(seed: int) -> None:
     predictors = set()
     for random_state in range(4):
         settings = SMALL | {"random_state": random_state}
-        model = KerHRMRegressor(**settings).fit(x, y + noise)
+        model = KerHRMRegressor(**settings)
+        model.fit(x, y + noise)
         p_values.add(model.heterogeneity_.p_value)
         predictors.add(model.predictor_)
     assert len(p_values) == 1

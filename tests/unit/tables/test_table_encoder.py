@@ -129,7 +129,8 @@ def test_dates_and_durations_are_days() -> None:
     columns = {"on": DAYS, "for": pd.to_timedelta(numbers, "h")}
     encoded = table_encoder().fit_transform(pd.DataFrame(columns))
     first_day = 18262
-    assert_allclose(encoded["on"], first_day + 7 * numbers / 24, 1e-15)
+    expected = first_day + 7 * numbers / 24
+    assert_allclose(encoded["on"], expected, 1e-15)
     assert_allclose(encoded["for"], numbers / 24, 1e-15)
 
 
@@ -189,7 +190,8 @@ def test_no_column_takes_the_name_of_another() -> None:
     for name in ("sex_m", "missingindicator_z"):
         assert_array_equal(encoded[name], number)
     assert_array_equal(encoded["sex_m_2"], X["sex"] == "m")
-    assert_array_equal(encoded["missingindicator_z_2"], X["z"].isna())
+    expected = X["z"].isna()
+    assert_array_equal(encoded["missingindicator_z_2"], expected)
     assert_array_equal(encoded["a_b_c"], X["a"] == "b_c")
     assert_array_equal(encoded["a_b_c_2"], X["a_b"] == "c")
     names = encoder.get_feature_names_out().tolist()

@@ -121,7 +121,8 @@ def test_the_same_labels_give_the_same_bits(name: str) -> None:
 
 def test_labels_come_back_as_they_were() -> None:
     classes = pd.Series(CLASS).astype("Int64")
-    model = TangentRidge(network=(4,)).fit(X, classes)
+    model = TangentRidge(network=(4,))
+    model.fit(X, classes)
     predicted = model.predict(X).tolist()
     assert {type(label) for label in predicted} == {int}
 
@@ -183,7 +184,8 @@ def test_the_hint_for_large_whole_numbers_is_followed() -> None:
     numbers = np.arange(N)[:, None]
     large = numbers + 2**62
     subtracted = large - large.min(0)
-    assert_array_equal(fit(subtracted, Y), fit(numbers, Y))
+    expected = fit(numbers, Y)
+    assert_array_equal(fit(subtracted, Y), expected)
 
 
 BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
@@ -224,7 +226,8 @@ def test_a_target_that_cannot_be_read_is_named(name: str, task: str) -> None:
 def test_the_hint_for_another_order_is_followed() -> None:
     turned = SERIES.sort_values()
     followed = turned.loc[FRAME.index]
-    assert_array_equal(fit(FRAME, followed), fit(X, Y))
+    expected = fit(X, Y)
+    assert_array_equal(fit(FRAME, followed), expected)
     by_the_users_word = turned.to_numpy()
     assert fit(FRAME, by_the_users_word).shape == (N,)
 
