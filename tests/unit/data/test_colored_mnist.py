@@ -104,8 +104,8 @@ def test_label_noise_and_colours(side: int) -> None:
         number, _, channel = decode(split, side)
         clean = np.where(labels[number] >= 5, 1, -1)
         wrong = clean != split.y
-        told = np.where(channel == 1, 1, -1)
-        contradicts = told != split.y
+        shown_label = np.where(channel == 1, 1, -1)
+        contradicts = shown_label != split.y
         for environment, rate in enumerate(flips):
             here = split.environment == environment
             assert_rate(wrong[here], 0.2)

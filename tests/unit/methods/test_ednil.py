@@ -256,8 +256,8 @@ def test_a_minority_is_found_and_left_behind(draw: Draw) -> None:
     draws = rng.random(400)
     hidden = torch.from_numpy(draws < 0.15)
     x = inputs.x.clone()
-    told = torch.where(hidden, -inputs.y, inputs.y)
-    x[:, 3] = 3 * told
+    copied_label = torch.where(hidden, -inputs.y, inputs.y)
+    x[:, 3] = 3 * copied_label
     inputs = replace(inputs, x=x)
     options = EDNILOptions(n_environments=2, learning_rate=1e-2)
     fitted = train_ednil(inputs, options)

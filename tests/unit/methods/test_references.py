@@ -89,8 +89,8 @@ def images(n: int) -> tuple[Tensor, Tensor, Tensor]:
     noise = 0.3 * torch.randn(n)
     gray[:, 0] = (0.5 + 0.25 * y + noise).clamp(0, 1)
     agrees = torch.rand(n) < 0.95
-    told = torch.where(agrees, y, -y)
-    colour = (told > 0).float()
+    shown_label = torch.where(agrees, y, -y)
+    colour = (shown_label > 0).float()
     return gray, y, colour
 
 

@@ -27,8 +27,8 @@ def flipped_column(inputs: Inputs, share: float) -> tuple[Inputs, Tensor]:
         """Inputs with the column, and which points it misleads."""
         flip = torch.from_numpy(rng.random(len(y)) < share)
         x = x.clone()
-        told = torch.where(flip, -y, y)
-        x[:, 1] = 3 * told
+        copied_label = torch.where(flip, -y, y)
+        x[:, 1] = 3 * copied_label
         return x, flip
 
     x, hidden = changed(inputs.x, inputs.y)
