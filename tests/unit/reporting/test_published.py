@@ -68,7 +68,8 @@ def test_the_published_means_follow_from_the_published_seeds() -> None:
     run = Run(REFERENCE)
     keys = ["setting", "method", "metric", "selection"]
     for table in run.tables:
-        means = run.scores(table).groupby(keys)["value"].mean()
+        groups = run.scores(table).groupby(keys)
+        means = groups["value"].mean()
         cells = run.cells(table).set_index(keys)["mean"]
         assert set(means.index) == set(cells.index)
         assert means.reindex(cells.index).to_numpy() == pytest.approx(
@@ -80,7 +81,8 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:
     target = tmp_path / "published"
-    assert publish(recorded(complete(make_run(scores))), target, root=ROOT) == target
+    run = recorded(complete(make_run(scores)))
+    assert publish(run, target, root=ROOT) == target
     assert (
         publish(recorded(Run(make_run(scores, "paper"))), target, root=ROOT)
         == target / "paper"
@@ -95,7 +97,8 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     assert (target / "costs.tsv").read_text() == costs + "score\tstudy\t2\t70\n"
     top = Run(target)
     assert top.tables == ["table1", "study"]
-    assert (top.preset("table1"), top.preset("study")) == ("fresh", "paper")
+    assert top.preset("table1") == "fresh"
+    assert top.preset("study") == "paper"
     assert "tables/study.csv" in top.provenance["files"]
     assert not any(name.startswith("paper/") for name in top.provenance["files"])
     assert not Run(target / "paper").has("scores/table1.csv.gz")
@@ -278,10 +281,10 @@ def test_a_cell_is_explained_by_its_seeds_and_files(
         (scores[["setting", "method", "metric"]] == list(CELL[1:])).all(axis=1)
     ]
     own = own[own["selection"] == "pooled validation"]
-    assert [one["value"] for one in found["seeds"]] == pytest.approx(
-        own["value"].tolist()
-    )
-    assert found["cell"]["mean"] == pytest.approx(own["value"].mean())
+    expected = own["value"].tolist()
+    assert [one["value"] for one in found["seeds"]] == pytest.approx(expected)
+    mean = own["value"].mean()
+    assert found["cell"]["mean"] == pytest.approx(mean)
     names = [one["file"] for one in found["files"]]
     assert names == [name for name in reversed(parts) if "kerhrm_x" not in name]
     oracle = explain(run, *CELL, selection="oracle", root=ROOT)
@@ -349,7 +352,8 @@ def test_latex_fits_a_page(table: str) -> None:
 def published_names() -> list[tuple[str, str]]:
     """Data and learner of every published value."""
     frames = [pd.read_csv(path) for path in sorted(REFERENCE.glob("scores/*.csv.gz"))]
-    names = pd.concat(frames)[["data", "learner"]].fillna("").drop_duplicates()
+    cells = pd.concat(frames)
+    names = cells[["data", "learner"]].fillna("").drop_duplicates()
     return [(str(data), str(learner)) for data, learner in names.to_numpy()]
 
 
