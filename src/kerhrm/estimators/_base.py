@@ -43,6 +43,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     _task: Task
     _logistic = False
     _labelled = False  #: whether the rows' environments are given
+    #: attributes that files and copies of an estimator do not hold
+    _unsaved: frozenset[str] = frozenset()
     _units: Units
     _range: np.ndarray  #: least and largest value of every column of the fit, (2, d)
     _predictor: Any
@@ -53,7 +55,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
 
     def __getstate__(self) -> dict[str, Any]:
-        return stored(super().__getstate__())
+        state = dict(super().__getstate__())
+        state |= dict.fromkeys(self._unsaved & state.keys())
+        return stored(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(restored(state))

@@ -83,11 +83,13 @@ class InvariantEstimator(FittedInvariant):
             reason = self._decide(prepared, learned, reason)
             if reason is not None:
                 self._predict_as_erm(prepared, reason)
+            self._given = given
         return self
 
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
         """Read the table, draw the network's start, and reduce its features."""
         self._inferred = self._columns = self.report_ = self._all_rows = None
+        self._losses = None
         rows = read_rows(self, given)
         inputs, positions = points_of(self, rows)
         prepared = prepare(given, rows, inputs, positions, options)
