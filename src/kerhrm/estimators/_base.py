@@ -150,12 +150,14 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         f(x)) / 2, cut at 0 and 1, is the second class's; with a logistic loss it is 1 /
         (1 + exp(-f(x))).
         """
-        outputs = self._outputs(X)
-        if self._logistic:
-            second = 1 / (1 + np.exp(-np.clip(outputs, -500, 500)))
-        else:
-            second = np.clip((1 + outputs) / 2, 0.0, 1.0)
+        second = self._second(self._outputs(X))
         return np.column_stack([1 - second, second])
+
+    def _second(self, outputs: np.ndarray) -> np.ndarray:
+        """Probabilities (n,) of the second class, of outputs (n,)."""
+        if self._logistic:
+            return np.asarray(1 / (1 + np.exp(-np.clip(outputs, -500, 500))))
+        return np.clip((1 + outputs) / 2, 0.0, 1.0)
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._base import TableEstimator, computation
+from kerhrm.estimators._calibration import probabilities, sigmoid_slope
 from kerhrm.estimators._describe import Describing
 from kerhrm.estimators._guard import (
     ALL,
@@ -50,6 +51,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
+    _slope: float | None = None  #: of calibrated probabilities
     #: errors of KerHRM, ERM and a constant on all rows, training rows left out
     _all_rows: pd.DataFrame | None
 
@@ -251,6 +253,18 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
         counts = None if weights is None else weights.cpu().numpy()
         return outputs, y.double().cpu().numpy(), groups, task, counts
+
+    def _second(self, outputs: np.ndarray) -> np.ndarray:
+        if self._slope is None:
+            return super()._second(outputs)
+        return probabilities(outputs, self._slope)
+
+    def _calibrate(
+        self, outputs: np.ndarray, y: Tensor, weights: Tensor | None
+    ) -> None:
+        """Keep the sigmoid of two labels, by outputs of rows that are not seen."""
+        counts = None if weights is None else weights.cpu().numpy()
+        self._slope = sigmoid_slope(outputs, y.cpu().numpy() > 0, counts)
 
     def _keep_losses(
         self,

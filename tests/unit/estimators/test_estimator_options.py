@@ -60,7 +60,7 @@ def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
     assert set(inspect.signature(kind).parameters) == DIRECT
     assert set(kind().get_params(deep=False)) == DIRECT
     options = {f"options__{name}" for name in EstimatorOptions.model_fields}
-    assert len(options) == 30
+    assert len(options) == 31
     assert set(kind().get_params()) == DIRECT | options
     assert vars(kind()).keys() == DIRECT
 
