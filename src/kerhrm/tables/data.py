@@ -46,7 +46,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     ValueError, TypeError
         scikit-learn's own, for other columns than in the fit.
     """
-    check_cells(X, "X")
+    if is_frame(X) and not isinstance(X, pd.DataFrame):
+        check_cells(X, "X")
     X = _dense(plain(X, "X"))
     names = list(getattr(X, "columns", ()))
     if twice := [name for name, count in Counter(names).items() if count > 1]:
