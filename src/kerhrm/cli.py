@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import kerhrm
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.extras import needs
 
 #: adds a command: its name, function and description
 Adder = Callable[[str, Callable[[argparse.Namespace], int | None], str], "Parser"]
 #: module with the commands of the reproduction, which a wheel does not have
 PAPER = "kerhrm_paper.commands"
+#: what stands above a report
+TEST_ROWS = "errors on rows that were held out"
 #: those commands, with what each does
 OF_PAPER = {
     "explain": "what made one cell of a table, as JSON",
@@ -175,7 +177,22 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--environments", type=int, help="default: 1 to 5, by held-out likelihood"
     )
+    check.add_argument(
+        "--task", help="classification or regression; default: by the target's values"
+    )
+    check.add_argument("--seed", default="0", help="a whole number; default: 0")
     check.add_argument("--html", type=Path, help="write a page with a picture")
+
+
+def _seed(text: str) -> int:
+    """A seed as it is given in a shell.
+
+    Raises KerhrmError if it is none.
+    """
+    if text.isascii() and text.isdecimal() and int(text) < 2**32:
+        return int(text)
+    problem = f"--seed must be a whole number from 0 to 2^32 - 1; got {shown(text)}"
+    raise KerhrmError(problem, "use --seed 0, or leave it out")
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -183,6 +200,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.environments is not None and options.environments < least:
         problem = f"--environments must be {least} or more; got {options.environments}"
         raise KerhrmError(problem, "leave --environments out")
+    seed = _seed(options.seed)
     if options.html is not None:
         needs("plots", "matplotlib")
         from kerhrm.plots.page import check_output
@@ -205,13 +223,16 @@ def _check(options: argparse.Namespace) -> None:
         group=options.group,
         drop=options.drop,
         n_environments=options.environments,
+        task=options.task,
+        random_state=seed,
     )
-    shown = _printable(str(checked.report))
+    description = checked.model.describe(random_state=seed)
+    text = _printable(f"{description}\n\n{TEST_ROWS}\n{checked.report}")
     if options.html is not None:
         from kerhrm.files import write_text
         from kerhrm.plots.page import page
 
         title = os.fsencode(options.csv.name).decode("utf-8", "replace")
-        write_text(options.html, page(checked, title))
-        shown += f"\n\nopen {options.html}"
-    print(shown)
+        write_text(options.html, page(checked, title, description))
+        text += f"\n\nopen {options.html}"
+    print(text)

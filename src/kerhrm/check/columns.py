@@ -7,13 +7,15 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown, suggest
+from kerhrm.options import Task
 from kerhrm.tables.almost import almost_dates, almost_numbers
 from kerhrm.tables.cells import EXACT, is_text
 from kerhrm.tables.columns import column_values
 from kerhrm.tables.csv import check_name, column_name, column_names
 from kerhrm.tables.dates import date_options
 from kerhrm.tables.index import first_row
+from kerhrm.tables.oddities import is_regression
 from kerhrm.tables.wording import listed, visible
 
 MIN_ROWS = 20
@@ -118,6 +120,31 @@ def read_target(y: pd.Series) -> pd.Series:
         hint = almost or "merge labels until two are left, or leave their cells empty"
         raise KerhrmError(f"{what}; got {n_labels} labels, {shown}", hint)
     return y
+
+
+def task_of(y: pd.Series, task: str | None) -> Task:
+    """What a target is learned as: as it is given, or by its values.
+
+    Raises KerhrmError if there is no such task, or it does not fit the target.
+    """
+    numbers = types.is_numeric_dtype(y)
+    if task is None:
+        return "regression" if is_regression(y) else "classification"
+    if task == "regression":
+        if numbers:
+            return "regression"
+        labels = listed([str(label) for label in y.unique()])
+        problem = f"the target {y.name!r} holds labels, {labels}, and a regression"
+        hint = "use task classification, or leave the task out"
+        raise KerhrmError(f"{problem} needs numbers", hint)
+    if task == "classification":
+        if y.nunique() == 2:
+            return "classification"
+        problem = f"the target {y.name!r} has {y.nunique()} values, and a"
+        hint = "merge them into two, or use task regression"
+        raise KerhrmError(f"{problem} classification needs two", hint)
+    problem = f"task must be classification or regression; got {shown(task)}"
+    raise KerhrmError(problem, suggest(str(task), ["classification", "regression"]))
 
 
 def _numeric_target(y: pd.Series, what: str) -> pd.Series:

@@ -13,22 +13,24 @@ from kerhrm.check.columns import (
     plain_name,
     read_auxiliary,
     read_target,
+    task_of,
 )
 from kerhrm.errors import KerhrmError, KerhrmWarning
 from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._report import Report
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
+from kerhrm.options import Task
 from kerhrm.tables.almost import almost_numbers
 from kerhrm.tables.cells import is_text, read_cells
 from kerhrm.tables.columns import indistinct, named, table_encoder, texts
 from kerhrm.tables.copies import copied, repeated, split
 from kerhrm.tables.dates import digit_dates
 from kerhrm.tables.oddities import (
-    is_regression,
     missing_code,
     oddities,
     without_notes,
 )
+from kerhrm.tables.polars import of_pandas
 from kerhrm.tables.wording import counted
 
 TEST_SHARE = 0.3
@@ -49,14 +51,15 @@ class Checked(NamedTuple):
     auxiliary_test: pd.DataFrame | None  #: None: there is no auxiliary column
 
 
-def check(
-    table: pd.DataFrame,
+def check(  # noqa: PLR0913  (options of the command)
+    table: Any,
     target: str,
     *,
     auxiliary: str | Sequence[str] | None = (),
     group: str | None = None,
     drop: str | Sequence[str] | None = (),
     n_environments: int | None = None,
+    task: str | None = None,
     random_state: Any = 0,
 ) -> Checked:
     """Fit KerHRM to 70 % of a table's rows, drawn at random, and report on the others.
@@ -64,8 +67,8 @@ def check(
     Parameters
     ----------
     table : DataFrame
-        Columns of any kind, see :func:`kerhrm.table_encoder`.  Cells of text are read
-        as those of a file.
+        Of pandas or polars, columns of any kind, see :func:`kerhrm.table_encoder`.
+        Cells of text are read as those of a file.
     target : str
         Column that is predicted: numbers, or two labels.
     auxiliary : str or sequence of str, optional
@@ -76,6 +79,8 @@ def check(
         Columns that are not used.
     n_environments : int, optional
         K; by default 1 to 5, by held-out likelihood.
+    task : {"classification", "regression"}, optional
+        By default a regression of more than two numbers, else a classification.
     random_state : int, RandomState or None, default=0
         Seed.
 
@@ -90,10 +95,12 @@ def check(
         problem = f"random_state must be at least 0 and below 2^32; got {seed}"
         raise KerhrmError(problem, "use random_state=0")
     roles = Roles.named(target, auxiliary, group, drop)
-    data = _Data.read(table, roles)
+    table = of_pandas(table)
+    data = _Data.read(table, roles, task)
     y, z = data.y, data.z
     groups_alike = data.copies | data.repeated
-    labels = None if is_regression(y) else y
+    regression = data.task == "regression"
+    labels = None if regression else y
     train, test = split(data.features, labels, groups_alike, TEST_SHARE, seed)
     test, left_out = _known_only(z, train, test)
     if labels is not None:
@@ -105,7 +112,7 @@ def check(
         )
         groups = groups.iloc[test]
     encoder = table_encoder().fit(data.features.iloc[train])
-    kind = KerHRMRegressor if is_regression(y) else KerHRMClassifier
+    kind = KerHRMRegressor if regression else KerHRMClassifier
     model = kind(n_environments=n_environments, random_state=seed)
     of_train, of_test = {}, {}
     if roles.auxiliary:
@@ -149,6 +156,8 @@ class _Data(NamedTuple):
         Rows that occur more than once; that others equal but for the target.
     notes : dict
         On columns, by name.
+    task : {"classification", "regression"}
+        What is learned.
     """
 
     rows: pd.DataFrame
@@ -158,15 +167,19 @@ class _Data(NamedTuple):
     copies: np.ndarray
     repeated: np.ndarray
     notes: dict[Any, str]
+    task: Task
 
     @classmethod
-    def read(cls, table: pd.DataFrame, roles: Roles) -> "_Data":
+    def read(cls, table: pd.DataFrame, roles: Roles, task: str | None) -> "_Data":
         """Read a table; KerhrmError if a column cannot be used, or none predicts."""
         if isinstance(table, pd.DataFrame):
             table = table.set_axis(table.columns.map(plain_name), axis=1)
         cells = read_cells(without_notes(named(table, "table")))
         rows = complete_rows(cells.table, roles.target, roles.others, roles.auxiliary)
         y = read_target(rows[roles.target])
+        learned = task_of(y, task)
+        if learned == "regression":
+            y = y.astype(float) if y.dtype.kind == "b" else y
         z = read_auxiliary(rows[roles.auxiliary])
         features = rows.drop(columns=list({roles.target, *roles.others}))
         if not features.shape[1]:
@@ -190,6 +203,7 @@ class _Data(NamedTuple):
             copies=copied(features, y),
             repeated=repeated(features),
             notes=cells.notes,
+            task=learned,
         )
 
 
@@ -224,7 +238,7 @@ def _facts_of_columns(
     """What is odd about columns."""
     notes = table.attrs.get("notes", {}) | data.notes
     data.features.attrs["notes"] = notes
-    odd = dict(oddities(data.features, data.y))
+    odd = dict(oddities(data.features, data.y, data.task == "regression"))
     for name in dict.fromkeys((roles.target, *roles.others)):
         column = data.rows[name]
         remarks: list[Any] = [notes.get(name)]
@@ -233,7 +247,7 @@ def _facts_of_columns(
         if name in roles.auxiliary:
             remarks.append(digit_dates(column))
         if name == roles.target:
-            remarks.append(_few(data.y, data.y.iloc[test]))
+            remarks.append(_few(data.y, data.y.iloc[test], data.task))
             remarks.append(_dates_in_digits(data.y))
         if name == roles.group and groups is not None and groups.is_unique:
             remarks.append(OWN_GROUPS)
@@ -259,9 +273,9 @@ def _check_labels(y: pd.Series) -> None:
         raise KerhrmError(problem, "give more rows with the other label")
 
 
-def _few(y: pd.Series, tested: pd.Series) -> str | None:
+def _few(y: pd.Series, tested: pd.Series, task: Task) -> str | None:
     """Say what is odd about a target, of which some rows are tested."""
-    if not is_regression(y):
+    if task == "classification":
         counts = y.value_counts()
         for label, count in counts.items():
             if not (tested == label).any():

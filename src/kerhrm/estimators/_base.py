@@ -43,6 +43,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     _task: Task
     _logistic = False
     _labelled = False  #: whether the rows' environments are given
+    #: attributes that files and copies of an estimator do not hold
+    _unsaved: frozenset[str] = frozenset()
     _units: Units
     _range: np.ndarray  #: least and largest value of every column of the fit, (2, d)
     _predictor: Any
@@ -53,7 +55,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
 
     def __getstate__(self) -> dict[str, Any]:
-        return stored(super().__getstate__())
+        state = dict(super().__getstate__())
+        state |= dict.fromkeys(self._unsaved & state.keys())
+        return stored(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(restored(state))
@@ -146,12 +150,14 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         f(x)) / 2, cut at 0 and 1, is the second class's; with a logistic loss it is 1 /
         (1 + exp(-f(x))).
         """
-        outputs = self._outputs(X)
-        if self._logistic:
-            second = 1 / (1 + np.exp(-np.clip(outputs, -500, 500)))
-        else:
-            second = np.clip((1 + outputs) / 2, 0.0, 1.0)
+        second = self._second(self._outputs(X))
         return np.column_stack([1 - second, second])
+
+    def _second(self, outputs: np.ndarray) -> np.ndarray:
+        """Probabilities (n,) of the second class, of outputs (n,)."""
+        if self._logistic:
+            return np.asarray(1 / (1 + np.exp(-np.clip(outputs, -500, 500))))
+        return np.clip((1 + outputs) / 2, 0.0, 1.0)
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:

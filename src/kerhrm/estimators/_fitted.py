@@ -12,6 +12,8 @@ from torch import Tensor
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._base import TableEstimator, computation
+from kerhrm.estimators._calibration import probabilities, sigmoid_slope
+from kerhrm.estimators._describe import Describing
 from kerhrm.estimators._guard import (
     ALL,
     constant_only,
@@ -26,6 +28,7 @@ from kerhrm.estimators._report import (
     doubts,
     facts,
     indicators,
+    point_losses,
     simple_models,
 )
 from kerhrm.estimators._steps import InferredEnvironments, Prepared
@@ -38,7 +41,7 @@ from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import read_features
 
 
-class FittedInvariant(WithOptions, TableEstimator):
+class FittedInvariant(Describing, WithOptions, TableEstimator):
     """Base of the estimators once they are fitted; :mod:`._model` has the fit."""
 
     predictor_: str
@@ -48,6 +51,7 @@ class FittedInvariant(WithOptions, TableEstimator):
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
+    _slope: float | None = None  #: of calibrated probabilities
     #: errors of KerHRM, ERM and a constant on all rows, training rows left out
     _all_rows: pd.DataFrame | None
 
@@ -163,6 +167,7 @@ class FittedInvariant(WithOptions, TableEstimator):
         # in environments that are seen ERM may be better: what counts lies beyond them
         if self._inferred.auxiliary is not None:
             self._all_rows = report
+            self._keep_losses(*errors)
             doubt = doubts(*errors)[report.index]
             worse = worse_than_constant(report, inputs.task, doubt)
             return None if keep else constant_only(self.heterogeneity_) or worse
@@ -177,6 +182,7 @@ class FittedInvariant(WithOptions, TableEstimator):
         of_validation = {"KerHRM": outputs, **others}
         errors = self._errors_of_all(inputs, of_train, of_validation)
         report = self._all_rows = compare(*errors)
+        self._keep_losses(*errors)
         if keep:
             return None
         return not_better(
@@ -247,6 +253,38 @@ class FittedInvariant(WithOptions, TableEstimator):
         groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
         counts = None if weights is None else weights.cpu().numpy()
         return outputs, y.double().cpu().numpy(), groups, task, counts
+
+    def _second(self, outputs: np.ndarray) -> np.ndarray:
+        if self._slope is None:
+            return super()._second(outputs)
+        return probabilities(outputs, self._slope)
+
+    def _calibrate(
+        self, outputs: np.ndarray, y: Tensor, weights: Tensor | None
+    ) -> None:
+        """Keep the sigmoid of two labels, by outputs of rows that are not seen."""
+        counts = None if weights is None else weights.cpu().numpy()
+        self._slope = sigmoid_slope(outputs, y.cpu().numpy() > 0, counts)
+
+    def _keep_losses(
+        self,
+        outputs: dict[str, np.ndarray],
+        y: np.ndarray,
+        groups: dict[str, np.ndarray],
+        task: Task,
+        counts: np.ndarray | None,
+    ) -> None:
+        """Keep the losses of points that :func:`compare` has compared."""
+        kerhrm, erm = (
+            point_losses(outputs[name], y, task).astype(float)
+            for name in ("KerHRM", "ERM")
+        )
+        self._losses = {
+            "kerhrm": kerhrm,
+            "erm": erm,
+            "memberships": np.stack([*groups.values()], axis=1),
+            "weights": np.ones(len(y)) if counts is None else counts,
+        }
 
     def _keep_simple(self, inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
         """Simpler models of the training rows, which a report compares with."""

@@ -83,11 +83,13 @@ class InvariantEstimator(FittedInvariant):
             reason = self._decide(prepared, learned, reason)
             if reason is not None:
                 self._predict_as_erm(prepared, reason)
+            self._given = given
         return self
 
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
         """Read the table, draw the network's start, and reduce its features."""
         self._inferred = self._columns = self.report_ = self._all_rows = None
+        self._losses = self._slope = None
         rows = read_rows(self, given)
         inputs, positions = points_of(self, rows)
         prepared = prepare(given, rows, inputs, positions, options)
@@ -145,7 +147,17 @@ class InvariantEstimator(FittedInvariant):
         untested = self._task == "classification" and self._columns is None
         if reason is None and untested:
             self._warn_of_price()
+        if reason is None and self._calibrates(prepared):
+            inputs = prepared.inputs
+            points = inputs.x_validation.cpu()
+            outputs = self._evaluate(self._predictor, points).numpy()
+            self._calibrate(outputs, inputs.y_validation, inputs.weights_validation)
         return reason
+
+    def _calibrates(self, prepared: Prepared) -> bool:
+        """Whether probabilities are calibrated."""
+        labels = self._task == "classification"
+        return labels and prepared.options.calibration == "sigmoid"
 
     def _predict_as_erm(self, prepared: Prepared, reason: str) -> None:
         """Predict as ERM in closed form, of all rows."""
@@ -156,9 +168,14 @@ class InvariantEstimator(FittedInvariant):
         inputs, _ = points_of(self, rows, hold_out=False)
         if self._inferred is None:
             self.history_ = []
-        models, _ = self._keep_simple(inputs)
+        models, columns = self._keep_simple(inputs)
         self._keep("erm", erm_direction(prepared.problem, prepared.options.k), None)
         finish(self, models["ERM"], inputs.x)
+        if self._calibrates(prepared):
+            erm = models["ERM"]
+            path = columns.inputs if erm.tangents is None else columns.whole
+            y = inputs.y.double().cpu().numpy()
+            self._calibrate(path.left_out(y, erm.ridge), inputs.y, inputs.weights)
 
     def _learned(
         self, prepared: Prepared, iterations: Fit, environments: Environments

@@ -128,7 +128,7 @@ def compare(
     """
     members = _members(y, groups, counts)
     weights = members.sum(1)
-    errors = [_losses(f, y, task) for f in outputs.values()]
+    errors = [point_losses(f, y, task) for f in outputs.values()]
     means = members @ np.stack(errors, axis=1) / np.maximum(weights, 1e-300)[:, None]
     table = pd.DataFrame(means, [ALL, *groups], [*outputs])
     table.insert(0, "rows", weights)
@@ -145,7 +145,7 @@ def doubts(
     """Standard error of the difference of KerHRM's and the constant's error, in the
     parts of :func:`compare`."""
     members = _members(y, groups, counts)
-    losses = [_losses(outputs[name], y, task) for name in ("KerHRM", "constant")]
+    losses = [point_losses(outputs[name], y, task) for name in ("KerHRM", "constant")]
     difference = losses[0].astype(float) - losses[1]
     weights = np.maximum(members.sum(1), 1e-300)
     centred = difference - (members @ difference / weights)[:, None]
@@ -161,7 +161,8 @@ def _members(
     return members if counts is None else members * counts
 
 
-def _losses(outputs: np.ndarray, y: np.ndarray, task: Task) -> np.ndarray:
+def point_losses(outputs: np.ndarray, y: np.ndarray, task: Task) -> np.ndarray:
+    """Whether labels (n,) are wrong, or squared errors of numbers (n,)."""
     if task == "classification":
         return np.asarray((outputs > 0) != (y > 0))
     return np.asarray((outputs - y) ** 2)

@@ -1,5 +1,7 @@
 """Options of KerHRM's estimators that are no parameters of their own."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from kerhrm.algorithm.options import ClusteringOptions, DirectionOptions
@@ -10,9 +12,10 @@ class EstimatorOptions(DirectionOptions, ClusteringOptions):
     """Options of KerHRM's estimators, in addition to their parameters.
 
     Give an object, or a mapping with some of the names: ``options={"ridge": 1e-3}``.
-    The fields have the defaults and ranges of :class:`~kerhrm.KerHRMOptions`, and three
-    are the estimators' alone: ``margin``, ``max_exact`` and ``n_landmarks``.  Ridges
-    are in units of the mean eigenvalue of the features' second moments.
+    The fields have the defaults and ranges of :class:`~kerhrm.KerHRMOptions`, and four
+    are the estimators' alone: ``margin``, ``calibration``, ``max_exact`` and
+    ``n_landmarks``.  Ridges are in units of the mean eigenvalue of the features' second
+    moments.
 
     Parameters
     ----------
@@ -79,6 +82,9 @@ class EstimatorOptions(DirectionOptions, ClusteringOptions):
         Share by which KerHRM's error in the worst inferred environment has to be below
         ERM's; None: .1, and of labels, which no test can see to, .3 or .5 to .575 where
         more of them are wrong than by ERM.
+    calibration : {"none", "sigmoid"}, default="none"
+        Probabilities of two labels: (1 + f) / 2, cut at 0 and 1, or a sigmoid of f,
+        fitted to rows that the model has not seen; ``predict`` is the same.
     max_exact : int, default=5000
         Training rows above which features are reduced by way of landmarks.
     n_landmarks : int, default=4000
@@ -97,6 +103,7 @@ class EstimatorOptions(DirectionOptions, ClusteringOptions):
 
     # what predicts
     margin: Probability | None = None
+    calibration: Literal["none", "sigmoid"] = "none"
 
     # features of large tables
     max_exact: Count = 5000

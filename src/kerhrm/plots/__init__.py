@@ -15,6 +15,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "descriptions": ["rootogram"],
         "rows": ["environments", "importance", "relation"],
         "fits": ["agreement", "group_errors", "iterations", "spectrum"],
     },

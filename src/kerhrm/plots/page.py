@@ -12,9 +12,11 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.check import Checked
+from kerhrm.description.result import Description
 from kerhrm.errors import FileError, KerhrmWarning
 from kerhrm.extras import needs
-from kerhrm.plots.axes import legend, plain, style
+from kerhrm.plots.axes import HEIGHT, WIDTH, legend, plain, style
+from kerhrm.plots.descriptions import rootogram
 from kerhrm.plots.rows import relation
 from kerhrm.plots.table import read
 
@@ -68,14 +70,13 @@ def _is_page(path: Path) -> bool:
         return False
 
 
-def page(checked: Checked, title: str) -> str:
-    """The report as an HTML page with its picture."""
-    buffer = io.BytesIO()
+def page(checked: Checked, title: str, description: Description | None = None) -> str:
+    """The report as an HTML page with its picture, and a description of the fit."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # a box for a letter is no trouble
         warnings.simplefilter("ignore", KerhrmWarning)  # as in the report
-        picture(checked).savefig(buffer, format="png", dpi=120)
-    image = base64.b64encode(buffer.getvalue()).decode()
+        image = _image(picture(checked), "errors by environment and group")
+        described = "" if description is None else _described(description)
     return (
         f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'>{MARK}"
         "<meta name='viewport' content='width=device-width'>"
@@ -85,9 +86,28 @@ def page(checked: Checked, title: str) -> str:
         "div{overflow-x:auto}</style>"
         f"<main><h1>{html.escape(title)}</h1>"
         f"<div tabindex='0'>{checked.report.to_html()}</div>"
-        "<img alt='errors by environment and group' "
-        f"src='data:image/png;base64,{image}'></main>"
+        f"{image}{described}</main>"
     )
+
+
+def _described(description: Description) -> str:
+    """A description with its rootogram."""
+    text = f"<h2>The fit</h2><div tabindex='0'>{description.to_html()}</div>"
+    if description.rootogram is None:
+        return text
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    rootogram(description, ax=figure.subplots())
+    return text + _image(figure, "numbers of rows by membership in each environment")
+
+
+def _image(figure: "Figure", text: str) -> str:
+    """A figure as an element of a page, and what it shows in words."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    image = base64.b64encode(buffer.getvalue()).decode()
+    return f"<img alt='{text}' src='data:image/png;base64,{image}'>"
 
 
 def picture(checked: Checked) -> "Figure":

@@ -20,6 +20,7 @@ from kerhrm.tables.arrays import check_values
 from kerhrm.tables.cells import EXACT, TRUTH, plain, text_of
 from kerhrm.tables.dates import iso_times, starts
 from kerhrm.tables.index import first_row
+from kerhrm.tables.polars import of_pandas
 from kerhrm.tables.wording import listed
 
 #: categories of a column, the rarest of which are one
@@ -133,6 +134,7 @@ def _warn_of_unseen(
 
 def named(X: Any, what: str = "X") -> pd.DataFrame:
     """A table whose columns' names are different texts."""
+    X = of_pandas(X, what)
     if not isinstance(X, pd.DataFrame):
         kind, hint = type(X).__name__, "use pandas.DataFrame"
         if isinstance(X, str | os.PathLike):
@@ -141,7 +143,7 @@ def named(X: Any, what: str = "X") -> pd.DataFrame:
             library = type(X).__module__.partition(".")[0]
             kind, hint = f"{kind} of {library}", "give X.to_pandas()"
         elif hasattr(X, "collect"):
-            kind, hint = f"{kind} of polars", "give X.collect().to_pandas()"
+            kind, hint = f"{kind} of polars", "give X.collect()"
         raise KerhrmError(f"{what} must be a DataFrame; got {kind}", hint)
     names = X.columns.map(str)
     twice = names[names.duplicated()]

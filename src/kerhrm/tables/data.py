@@ -23,6 +23,7 @@ from kerhrm.tables.arrays import (
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
+from kerhrm.tables.polars import check_cells
 
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
 
@@ -45,6 +46,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     ValueError, TypeError
         scikit-learn's own, for other columns than in the fit.
     """
+    if is_frame(X) and not isinstance(X, pd.DataFrame):
+        check_cells(X, "X")
     X = _dense(plain(X, "X"))
     names = list(getattr(X, "columns", ()))
     if twice := [name for name, count in Counter(names).items() if count > 1]:

@@ -19,15 +19,19 @@ MIN_ROWS = 20  #: different rows, without which all rows are searched
 MIN_CLASS = 5  #: rows of the rarer label, without which columns are not searched
 
 
-def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
+def oddities(
+    features: pd.DataFrame, y: pd.Series, regression: bool | None = None
+) -> Iterator[tuple[str, str]]:
     """Columns that look wrong, and why; ``y`` is the target of the same rows.
 
+    By default its values say whether it is a ``regression``.
     Notes on how cells were read, ``features.attrs["notes"]``, come first.
     """
     notes = features.attrs.get("notes", {})
     features = without_notes(features)
     searched = _searched(features, y)
-    regression = is_regression(y)
+    if regression is None:
+        regression = is_regression(y)
     target = y.to_numpy()[searched]
     if not regression:
         target = pd.factorize(target)[0]

@@ -149,3 +149,38 @@ def test_a_page_with_an_auxiliary_column(
     assert main([*arguments, "--dates", "day", "--html", str(page)]) == 0
     assert "environment 1" in capsys.readouterr().out
     assert "data:image/png;base64," in page.read_text()
+
+
+def test_the_fit_is_described_first_and_on_the_page(
+    plain: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, page = tmp_path / "t.csv", tmp_path / "out.html"
+    turn = np.where(np.arange(len(plain)) % 3 == 0, 5, 0)
+    plain.assign(y=plain["y"] + turn).to_csv(path, index=False)
+    arguments = ["check", str(path), "--target", "y", "--seed", "3"]
+    assert main([*arguments, "--html", str(page)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("ERM predicts: ")
+    assert "this may be noise of two kinds" in shown
+    assert "errors on rows that were held out" in shown
+    assert page.read_text().count("data:image/png;base64,") == 2
+    assert "numbers of rows by membership" in page.read_text()
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == shown.partition("\n\nopen ")[0] + "\n"
+
+
+def test_the_task_may_be_given(plain: pd.DataFrame) -> None:
+    two = plain.assign(y=(plain["y"] > 0).astype(int))
+    assert check(two, "y").report.facts["error"] == "share of wrong labels"
+    facts = check(two, "y", task="regression").report.facts
+    assert facts["error"] == "root mean squared error"
+    true = plain.assign(y=plain["y"] > 0)
+    assert check(true, "y", task="regression").model._task == "regression"
+    assert check(true, "y", task="classification").model._task == "classification"
+    with pytest.raises(ValueError, match="has 80 values, and a classification needs"):
+        check(plain, "y", task="classification")
+    with pytest.raises(ValueError, match="did you mean 'regression'"):
+        check(plain, "y", task="regresion")
+    text = plain.assign(y=np.where(plain["y"] > 0, "yes", "no"))
+    with pytest.raises(ValueError, match="a regression needs numbers; use task class"):
+        check(text, "y", task="regression")

@@ -51,6 +51,15 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
     ),
     "no target": ("a,c\n" + ROWS, [], "column 'b' does not exist"),
     "the target twice": ("a,b\n" + ROWS, ["--group", "b"], "column 'b' is the target"),
+    "a seed in words": ("a,b\n" + ROWS, ["--seed", "one"], "got 'one'; use --seed 0"),
+    "a seed below 0": ("a,b\n" + ROWS, ["--seed", "-1"], "got '-1'; use --seed 0"),
+    "a large seed": ("a,b\n" + ROWS, ["--seed", "9" * 12], "to 2.32 - 1; got"),
+    "no task": ("a,b\n" + ROWS, ["--task", "ranking"], "got 'ranking'; known are"),
+    "a task that does not fit": (
+        "a,b\n" + ROWS,
+        ["--task", "classification"],
+        "has 7 values, and a classification needs two; merge them",
+    ),
     "no folder": (
         "a,b\n" + ROWS,
         ["--html", "/dev/null/x.html"],

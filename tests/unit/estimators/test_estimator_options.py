@@ -62,7 +62,7 @@ def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
     assert set(parameters.parameters) == DIRECT
     assert set(kind().get_params(deep=False)) == DIRECT
     options = {f"options__{name}" for name in EstimatorOptions.model_fields}
-    assert len(options) == 30
+    assert len(options) == 31
     assert set(kind().get_params()) == DIRECT | options
     assert vars(kind()).keys() == DIRECT
 
@@ -70,7 +70,8 @@ def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
 def test_parameters_and_options_are_the_library_s_with_its_defaults() -> None:
     fields = EstimatorOptions.model_fields
     library = KerHRMOptions.model_fields
-    assert fields.keys() - library.keys() == {"margin", "max_exact", "n_landmarks"}
+    own = {"calibration", "margin", "max_exact", "n_landmarks"}
+    assert fields.keys() - library.keys() == own
     assert library.keys() - fields.keys() <= DIRECT
     assert fit_options(KerHRMRegressor()) == FitOptions()
     for name in library.keys() & fields.keys():

@@ -74,6 +74,7 @@ def pictures(one: Any) -> dict[str, Any]:
     x = one.x
     y = one.y
     return {
+        "rootogram": lambda ax: plots.rootogram(model.describe(stability=0), ax=ax),
         "environments": lambda ax: plots.environments(model, x, y, ax=ax),
         "relation": lambda ax: plots.relation(model, x, y, ax=ax),
         "importance": lambda ax: plots.importance(model, x, y, ax=ax),
@@ -416,3 +417,13 @@ def test_a_column_named_as_the_target_keeps_a_bar_of_its_own(labels: Any) -> Non
     ax = kerhrm.plots.importance(model, x, labels.y)
     names = ticks(ax)
     assert sorted(names) == ["answer (target)", "shade", "target answer (target)"]
+
+
+def test_a_rootogram_has_a_bar_for_each_membership(labels: Any) -> None:
+    described = labels.model.describe(stability=0)
+    ax = kerhrm.plots.rootogram(described)
+    heights = [[bar.get_height() for bar in bars] for bars in ax.containers]
+    np.testing.assert_allclose(np.array(heights).T, described.rootogram)
+    assert ticks(ax, "x")[::10] == ["0.0", "1.0"]
+    with pytest.raises(KerhrmError, match=r"got KerHRMClassifier; give model.descr"):
+        kerhrm.plots.rootogram(labels.model)

@@ -1,0 +1,177 @@
+"""The parts of a description, put together for one table."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.description.break_even import BreakEven
+from kerhrm.description.dip import Dip, dip_test
+from kerhrm.description.memberships import certain_rows, environments, rootogram
+from kerhrm.description.power import FIFTH, smallest_changes
+from kerhrm.description.regressions import (
+    Regression,
+    environment_regressions,
+    slopes,
+)
+from kerhrm.description.result import Description
+from kerhrm.description.rows import DescribedRows, environment_names
+from kerhrm.description.split import Split
+from kerhrm.description.stability import Relabel, stability
+from kerhrm.description.tree import separate
+
+BIMODAL = 0.05  #: p-value of the dip below which residuals are called bimodal
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a fit before its table is described.
+
+    Attributes
+    ----------
+    rows : DescribedRows
+        The table.
+    index : Index, (n_samples,)
+        Labels of all rows, those of weight 0 included.
+    verdict, mark : str
+        As in :class:`Description`.
+    detected : bool
+        Whether the pre-test has detected environments.
+    split : {"fit", "mixture", "none"}
+        Where the memberships come from.
+    memberships : ndarray, (n, K), or None
+        Of the rows, in their order; None: there is no split.
+    residuals : ndarray, (n,)
+        Of ERM, in the target's unit.
+    continuous : bool
+        Whether the target is numeric with more than two values.
+    visible : float
+        Of the pre-test; NaN: there is none.
+    break_even : BreakEven, or None
+        By errors on points that the models have not seen.
+    mixture : Split, or None
+        The split, if it is a mixture.
+    notes : tuple of str
+        On the fit.
+    """
+
+    rows: DescribedRows
+    index: pd.Index
+    verdict: str
+    mark: str
+    detected: bool
+    split: Literal["fit", "mixture", "none"]
+    memberships: np.ndarray | None
+    residuals: np.ndarray
+    continuous: bool
+    visible: float
+    break_even: BreakEven | None
+    mixture: Split | None
+    notes: tuple[str, ...]
+
+
+def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Description:
+    """Describe a table by what is known of a fit.
+
+    Parameters
+    ----------
+    known : Known
+        The table and the fit.
+    relabel : callable
+        Splits the rows by a fit to some of them.
+    times : int
+        Half samples of the stability; 0: it is not measured.
+    seed : int
+        Draws them.
+    """
+    rows = known.rows
+    found = dip_test(known.residuals) if known.continuous else None
+    residual_sd = float(np.sqrt(np.average(known.residuals**2, weights=rows.weights)))
+    notes = [*known.notes, *_notes(known, found)]
+    memberships = known.memberships
+    if memberships is None or memberships.shape[1] < 2:
+        changes = smallest_changes(
+            rows, residual_sd, residual_sd, visible=known.visible
+        )
+        return _described(known, None, None, changes, found, tuple(notes))
+    regressions, names, left_out = environment_regressions(rows, memberships)
+    if left_out:
+        notes.append(f"{left_out} columns are left out of the regressions")
+    share = float(np.average(memberships, axis=0, weights=rows.weights).min())
+    noise = _pooled(regressions, memberships)
+    supported = known.split == "fit" and known.detected
+    changes = smallest_changes(
+        rows,
+        residual_sd,
+        noise if supported else residual_sd,
+        share if supported else FIFTH,
+        known.visible,
+    )
+    likeliest = memberships.argmax(1)
+    agreement = stability(likeliest, relabel, times, seed) if times else None
+    if times and agreement is None:
+        notes.append("stability: no half of the rows could be fitted")
+    parts = {
+        "environments": environments(rows, memberships, regressions),
+        "slopes": slopes(regressions, names),
+        "tree": separate(rows, memberships),
+        "certain": certain_rows(rows, memberships),
+        "rootogram": rootogram(memberships),
+        "stability": agreement,
+    }
+    table = np.full((len(known.index), memberships.shape[1]), math.nan)
+    table[rows.order] = memberships
+    columns = environment_names(memberships.shape[1])
+    of_rows = pd.DataFrame(table, known.index, columns)
+    return _described(known, of_rows, parts, changes, found, tuple(notes))
+
+
+def _described(
+    known: Known,
+    memberships: pd.DataFrame | None,
+    parts: dict[str, Any] | None,
+    changes: pd.DataFrame,
+    found: Dip | None,
+    notes: tuple[str, ...],
+) -> Description:
+    """The description, with or without a split."""
+    mixture = known.mixture
+    names = "environments", "slopes", "tree", "certain", "rootogram", "stability"
+    return Description(
+        verdict=known.verdict,
+        detected=known.detected,
+        split=known.split,
+        mark=known.mark,
+        memberships=memberships,
+        **(parts or dict.fromkeys(names)),
+        break_even=known.break_even,
+        smallest_changes=changes,
+        candidates=None if mixture is None else mixture.candidates,
+        dip=found,
+        notes=notes,
+    )
+
+
+def _pooled(regressions: list[Regression], memberships: np.ndarray) -> float:
+    """Standard deviation of the residuals within environments."""
+    squares = [regression.noise**2 for regression in regressions]
+    return float(np.sqrt(np.average(squares, weights=memberships.sum(0))))
+
+
+def _notes(known: Known, found: Dip | None) -> list[str]:
+    """Lines on the residuals, and on the number of components."""
+    notes = []
+    if found is not None and found.p_value < BIMODAL:
+        notes.append(
+            f"residuals of ERM have more than one mode (dip {found.dip:.3f}, "
+            f"p = {found.p_value:.2g}): a hidden shift of the level looks like this, "
+            "and the pre-test does not see it"
+        )
+    if (split := known.mixture) is not None:
+        notes.append(
+            f"components of a mixture of regressions: {split.by_bic} by BIC, "
+            f"{split.by_icl} by ICL; {split.number} are shown"
+        )
+    return notes

@@ -1,0 +1,76 @@
+"""What memberships of rows say: sizes, the most certain rows, a rootogram."""
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.description.regressions import Regression
+from kerhrm.description.rows import DescribedRows, environment_names
+
+CERTAIN = 5  #: rows of each environment that are named
+BINS = 10  #: of a rootogram
+#: signs for the height of a bar, from none to the highest
+BARS = " .:-=+*#"
+
+
+def environments(
+    rows: DescribedRows, memberships: np.ndarray, regressions: list[Regression]
+) -> pd.DataFrame:
+    """A row for each environment: its ``share``, how many ``rows`` it is likeliest for,
+    and its ``noise``, the standard deviation around its regression."""
+    number = memberships.shape[1]
+    return pd.DataFrame(
+        {
+            "share": np.average(memberships, axis=0, weights=rows.weights),
+            "rows": np.bincount(memberships.argmax(1), minlength=number),
+            "noise": [regression.noise for regression in regressions],
+        },
+        environment_names(number),
+    )
+
+
+def certain_rows(
+    rows: DescribedRows, memberships: np.ndarray, most: int = CERTAIN
+) -> pd.DataFrame:
+    """The rows that belong to each environment most certainly.
+
+    Columns ``environment``, ``row``, its label in the table's index, and
+    ``membership``.
+    """
+    likeliest = memberships.argmax(1)
+    parts = []
+    for j, name in enumerate(environment_names(memberships.shape[1])):
+        members = np.flatnonzero(likeliest == j)
+        by_membership = np.argsort(-memberships[members, j], kind="stable")
+        best = members[by_membership[:most]]
+        part = {
+            "environment": name,
+            "row": rows.labels[best].astype(object),
+            "membership": memberships[best, j],
+        }
+        parts.append(pd.DataFrame(part))
+    return pd.concat(parts, ignore_index=True)
+
+
+def rootogram(memberships: np.ndarray) -> pd.DataFrame:
+    """Square roots of the number of rows by membership in each environment.
+
+    A row for each of ten bins from 0 to 1, a column for each environment (Leisch,
+    Journal of Statistical Software 11(8), 2004).  Bars at both ends and none between
+    them are environments that are told apart.
+    """
+    edges = np.linspace(0, 1, BINS + 1)
+    index = pd.IntervalIndex.from_breaks(edges.round(1), name="membership")
+    counts = [np.histogram(column, edges)[0] for column in memberships.T]
+    names = environment_names(memberships.shape[1])
+    return pd.DataFrame(np.sqrt(np.array(counts).T), index, names)
+
+
+def bars(heights: pd.Series) -> str:
+    """One line of signs for the bars (10,) of a rootogram."""
+    highest = max(float(heights.max()), 1e-300)
+    last = len(BARS) - 1
+    signs = []
+    for height in heights:
+        level = round(last * float(height) / highest)
+        signs.append(BARS[max(level, 1) if height > 0 else 0])
+    return "".join(signs)

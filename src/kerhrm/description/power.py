@@ -1,0 +1,80 @@
+r"""Smallest change of each column's slope that a table could have shown.
+
+*Known* environments.  Let the noise have the standard deviation sigma, a share s of n
+rows belong to one environment, and v be the variance of a column that the others leave.
+The slopes of both environments are independent, with variances sigma^2 / (n s v) and
+sigma^2 / (n (1 - s) v), so that their difference has the standard error
+
+.. math::
+    \frac{\sigma}{\sqrt{n v s (1 - s)}}.
+
+A two-sided test at 5 % has the power 80 % where the true difference is z_.975 + z_.8 =
+2.80 times as large.  This is the best that any method can do, for it is told which
+rows are which.
+
+*Hidden* environments.  A slope that changes by delta in a share s adds s (1 - s)
+delta^2 v to the variance of ERM's residuals, v now being the column's own variance.
+:attr:`kerhrm.heterogeneity.result.HeterogeneityResult.visible` is the share V of the
+residual variance R that this has to be for the pre-test to detect it in four of five
+draws, as measured for a slope that flips in a fifth of the rows.  So
+
+.. math::
+    \delta = \sqrt{\frac{V R}{s (1 - s) v}}, \qquad s = 1/5.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from kerhrm.description.regressions import independent_columns
+from kerhrm.description.rows import DescribedRows
+
+FIFTH = 0.2  #: share that ``visible`` is measured for
+STANDARD_ERRORS = float(norm.ppf(0.975) + norm.ppf(0.8))
+
+
+def smallest_changes(
+    rows: DescribedRows,
+    residual_sd: float,
+    noise: float,
+    share: float = FIFTH,
+    visible: float = math.nan,
+) -> pd.DataFrame:
+    """Smallest changes of slopes that are seen with a power of 80 %.
+
+    Parameters
+    ----------
+    rows : DescribedRows
+        The table.
+    residual_sd : float
+        Standard deviation of ERM's residuals, for hidden environments.
+    noise : float
+        Of the residuals within environments, for known ones.
+    share : float
+        Of the smaller environment, for known ones.
+    visible : float
+        V of the pre-test; NaN: there is none.
+
+    Returns
+    -------
+    DataFrame
+        A row for each column: ``sd``, ``known``, ``hidden``; NaN of one that is
+        constant or, where environments are known, a sum of others.
+    """
+    sd = rows.x.std(0)
+    varies = sd > 1e-12 * np.maximum(np.abs(rows.x).max(0, initial=0.0), 1e-300)
+    left = np.full(len(sd), math.nan)
+    chosen = independent_columns(rows.x)
+    if len(chosen) and len(rows.x) > len(chosen) + 1:
+        scaled = (rows.x[:, chosen] - rows.x[:, chosen].mean(0)) / sd[chosen]
+        inverse = np.linalg.inv(scaled.T @ scaled / len(scaled))
+        left[chosen] = sd[chosen] ** 2 / np.diag(inverse)
+    standard_error = noise / np.sqrt(len(rows.x) * left * share * (1 - share))
+    spread = np.where(varies, sd, math.nan)
+    hidden = residual_sd * math.sqrt(visible / (FIFTH * (1 - FIFTH))) / spread
+    return pd.DataFrame(
+        {"sd": sd, "known": STANDARD_ERRORS * standard_error, "hidden": hidden},
+        pd.Index(rows.names, name="column"),
+    )

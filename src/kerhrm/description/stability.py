@@ -1,0 +1,69 @@
+"""Whether other seeds and half of the rows give the same split."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from kerhrm.randomness import stream
+
+#: likeliest environments (n,) of all rows, by a fit to some of them with a seed; None:
+#: there was no such fit
+Relabel = Callable[[np.ndarray, int], np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Agreement of splits of half of the rows with the one that is described.
+
+    Attributes
+    ----------
+    indices : tuple of float
+        Adjusted Rand indices over all rows, one for each seed: 1 is the same split, 0
+        what chance would give.
+    """
+
+    indices: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Median index."""
+        return float(np.median(self.indices))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and largest index."""
+        return min(self.indices), max(self.indices)
+
+    def __str__(self) -> str:
+        low, high = self.range
+        text = f"adjusted Rand index {self.median:.2f} ({low:.2f} to {high:.2f})"
+        return f"{text} between this split and {len(self.indices)} of half of the rows"
+
+
+def stability(
+    likeliest: np.ndarray, relabel: Relabel, times: int, seed: int
+) -> Stability | None:
+    """Compare a split (n,) with those of half samples; None if none can be fitted.
+
+    Parameters
+    ----------
+    likeliest : ndarray, (n,), int64
+        The split.
+    relabel : callable
+        Splits all rows by a fit to some.
+    times : int
+        Half samples, each with a seed of its own.
+    seed : int
+        Draws them.
+    """
+    n = len(likeliest)
+    indices = []
+    for number in range(times):
+        random = stream(seed, "description", "half", f"{number}")
+        half = np.sort(random.choice(n, n // 2, replace=False))
+        labels = relabel(half, seed + number + 1)
+        if labels is not None:
+            indices.append(float(adjusted_rand_score(likeliest, labels)))
+    return Stability(tuple(indices)) if indices else None

@@ -1,0 +1,121 @@
+"""A tree of depth 2 that tells environments apart from the columns."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
+
+from kerhrm.description.rows import DescribedRows, environment_names
+
+FOLDS = 5  #: of the cross-validation
+LEAST, LEAST_SHARE = 5, 0.02  #: rows of a leaf
+LEAST_GAIN = 1e-3  #: of a split, in Gini's impurity
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Rules that tell environments apart, and how well.
+
+    Attributes
+    ----------
+    rules : tuple of str
+        A line for each leaf.
+    accuracy : float
+        Share of new rows whose environment the rules name, by cross-validation; NaN
+        where an environment has fewer than two rows.
+    majority : float
+        The same without a rule: the share of the largest environment.
+    n_rows : int
+        Rows that are told apart.
+    """
+
+    rules: tuple[str, ...]
+    accuracy: float
+    majority: float
+    n_rows: int
+
+    @property
+    def says_more(self) -> bool:
+        """Whether the rules are right more often than the largest environment is.
+
+        By two standard errors of its share.
+        """
+        deviation = math.sqrt(self.majority * (1 - self.majority) / self.n_rows)
+        return self.accuracy > self.majority + 2 * deviation
+
+
+def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
+    """Tell the likeliest environments of rows apart by their columns.
+
+    A row counts by its certainty: (K max_j r_j - 1) / (K - 1), from 0 where all K
+    environments are equally likely to 1.  The target is no column: the rules are those
+    by which a new row's environment could be known.
+    """
+    n, number = memberships.shape
+    likeliest = memberships.argmax(1)
+    certainty = (number * memberships.max(1) - 1) / (number - 1)
+    weights = np.maximum(certainty, 0) * rows.weights + 1e-12
+    shares = np.bincount(likeliest, weights, minlength=number) / weights.sum()
+    tree = DecisionTreeClassifier(
+        max_depth=2,
+        min_samples_leaf=max(LEAST, math.ceil(LEAST_SHARE * n)),
+        min_impurity_decrease=LEAST_GAIN,
+        random_state=0,
+    )
+    tree.fit(rows.x, likeliest, sample_weight=weights)
+    smallest = np.bincount(likeliest)
+    folds = min(FOLDS, int(smallest[smallest > 0].min()))
+    accuracy = math.nan
+    if folds >= 2:
+        predicted = cross_val_predict(
+            tree,
+            rows.x,
+            likeliest,
+            cv=StratifiedKFold(folds, shuffle=True, random_state=0),
+            params={"sample_weight": weights},
+        )
+        accuracy = float(weights @ (predicted == likeliest) / weights.sum())
+    return Tree(
+        rules=tuple(_rules(tree, rows, memberships)),
+        accuracy=accuracy,
+        majority=float(shares.max()),
+        n_rows=n,
+    )
+
+
+def _rules(
+    tree: DecisionTreeClassifier, rows: DescribedRows, memberships: np.ndarray
+) -> list[str]:
+    """A rule for each leaf of a fitted tree."""
+    names = environment_names(memberships.shape[1])
+    fitted = tree.tree_
+    leaf_of_row = tree.apply(rows.x)
+    rules = []
+
+    def descend(node: int, conditions: tuple[str, ...]) -> None:
+        left, right = fitted.children_left[node], fitted.children_right[node]
+        if left == right:
+            inside = leaf_of_row == node
+            shares = memberships[inside].mean(0)
+            best = int(shares.argmax())
+            where = f"if {' and '.join(conditions)}" if conditions else "everywhere"
+            found = f"{shares[best]:.0%} of {inside.sum()} rows"
+            rules.append(f"{where}: {names[best]} ({found})")
+            return
+        j = fitted.feature[node]
+        below, above = _sides(rows.names[j], rows.x[:, j], fitted.threshold[node])
+        descend(left, (*conditions, below))
+        descend(right, (*conditions, above))
+
+    descend(0, ())
+    return rules
+
+
+def _sides(name: str, column: np.ndarray, threshold: float) -> tuple[str, str]:
+    """Conditions of both sides of a threshold; of two values, each is named."""
+    values = np.unique(column)
+    if len(values) == 2:
+        return f"{name} = {values[0]:g}", f"{name} = {values[1]:g}"
+    return f"{name} <= {threshold:.4g}", f"{name} > {threshold:.4g}"

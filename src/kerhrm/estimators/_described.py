@@ -1,0 +1,236 @@
+"""The table of a fit, and what the fit knows of it, as a description reads them."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import _safe_indexing
+
+from kerhrm.description.break_even import BreakEven, Losses, break_even
+from kerhrm.description.describe import Known
+from kerhrm.description.rows import DescribedRows
+from kerhrm.description.split import Split, likely_split
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._parameters import fit_options
+from kerhrm.estimators._start import GivenRows
+from kerhrm.heterogeneity.residuals import spread_ties
+from kerhrm.networks.base import resolve_device
+from kerhrm.randomness import stream
+from kerhrm.tables.arrays import read_target, read_weights
+from kerhrm.tables.data import read_features
+
+NOISE = "this may be noise of two kinds"
+
+
+@dataclass(frozen=True)
+class FittedTable:
+    """The table of a fit.
+
+    Attributes
+    ----------
+    x : ndarray, (n_samples, d), float64
+        Columns, in the order of the fit's table.
+    target : ndarray, (n_samples,)
+        Labels or numbers.
+    weights : ndarray, (n_samples,), or None
+        None: all alike.
+    auxiliary : array-like, or None
+        As it was given.
+    index : Index, (n_samples,)
+        Labels of the rows.
+    rows : DescribedRows
+        Those with a weight, sorted.
+    """
+
+    x: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None
+    auxiliary: Any
+    index: pd.Index
+    rows: DescribedRows
+
+    @classmethod
+    def read(cls, model: Any, given: GivenRows) -> Self:
+        """Read the rows of a model's fit.
+
+        Raises KerhrmError if they are other rows.
+        """
+        x = read_features(model, given.X, reset=False)
+        n = len(x)
+        target = read_target(given.y, n, model._task, table=given.X)
+        weights = read_weights(given.sample_weight, n, given.X)
+        _check_alike(model, x if weights is None else x[weights > 0], n)
+        y = model._units.target(target).double().numpy()
+        y = (y + 1) / 2 if model._task == "classification" else target.astype(float)
+        index = getattr(given.X, "index", None)
+        if not isinstance(index, pd.Index):
+            index = pd.RangeIndex(n)
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            names = [f"column {j}" for j in range(x.shape[1])]
+        rows = DescribedRows.sort(x, y, [str(name) for name in names], index, weights)
+        return cls(x, target, weights, given.auxiliary, index, rows)
+
+    def fitted_again(
+        self, model: Any, half: np.ndarray, seed: int
+    ) -> np.ndarray | None:
+        """Likeliest environments of the sorted rows, by a fit to some of them.
+
+        With the model's K, k, alpha and iteration, and neither a pre-test nor what
+        compares with ERM; None if these rows cannot be fitted.
+        """
+        twin = clone(model).set_params(**_chosen(model), random_state=seed)
+        some = self.rows.order[half]
+        given = GivenRows(
+            self.x[some],
+            self.target[some],
+            sample_weight=None if self.weights is None else self.weights[some],
+            auxiliary=_some(self.auxiliary, some),
+        )
+        try:
+            prepared = twin._prepare(given, fit_options(twin))
+            prepared, _ = twin._pretest(prepared)
+            twin._loop(prepared)
+        except KerhrmError:
+            return None
+        order = self.rows.order
+        if self.auxiliary is None:
+            memberships = twin._inferred.of_targets(self.x[order], self.target[order])
+        else:
+            z = twin._columns.read(self.auxiliary, len(self.x), self.x)
+            of_rows = twin._inferred.auxiliary.environments_of(z)
+            memberships = of_rows.cpu().numpy()[order]
+        return np.asarray(memberships.argmax(1))
+
+    def residuals(self, model: Any) -> np.ndarray:
+        """Residuals (n,) of ERM in the sorted rows, in the target's unit."""
+        erm = model._simple["ERM"].to(resolve_device(model.device))
+        outputs = model._in_blocks(erm, self.x)[self.rows.order]
+        units = model._units
+        if units.classes is None:
+            return self.rows.y - (outputs * units.y_scale + units.y_mean)
+        return self.rows.y - (outputs + 1) / 2
+
+
+def _check_alike(model: Any, x: np.ndarray, n: int) -> None:
+    """Refuse rows that are not those of a model's fit."""
+    n_fit = len(model.environments_)
+    hint = "give the table of the fit, as it was then"
+    if n != n_fit:
+        raise KerhrmError(f"the fit had {n_fit} rows, and these are {n}", hint)
+    low, high = model._range
+    limited = np.isfinite(low)
+    least, largest = x.min(0)[limited], x.max(0)[limited]
+    if (least != low[limited]).any() or (largest != high[limited]).any():
+        raise KerhrmError("these are other rows than those of the fit", hint)
+
+
+def _chosen(model: Any) -> dict[str, Any]:
+    """Parameters of a fit that learns only what the model has chosen."""
+    values: dict[str, Any] = {
+        "k": int(model._inferred.mixture.k[0]),
+        "n_environments": max(2, model.environment_proba_.shape[1]),
+        "pretest": False,
+        "predictor": "linear",
+        "if_not_detected": "fit",
+        "verbose": 0,
+    }
+    if model.predictor_ != "erm":
+        values["alpha"] = model.selected_["alpha"]
+        values["n_iterations"] = max(1, model.selected_["iteration"])
+    return values
+
+
+def _some(auxiliary: Any, rows: np.ndarray) -> Any:
+    """Some rows of auxiliary columns, as they were given."""
+    return None if auxiliary is None else _safe_indexing(auxiliary, rows)
+
+
+def known_of(model: Any, table: FittedTable, seed: int) -> Known:
+    """What a fit knows of its table, with the split that is described."""
+    rows = table.rows
+    result = model.heterogeneity_
+    detected = bool(result is not None and result.detected)
+    residuals = table.residuals(model)
+    continuous = model._task == "regression" and len(np.unique(rows.y)) > 2
+    if continuous:
+        residuals = residuals + spread_ties(rows.y, stream(seed, "ties")) - rows.y
+    split, memberships, mixture = _split_of(model, rows, continuous, seed)
+    by_losses = _break_even(model, seed)
+    verdict, notes = _verdict(model, by_losses)
+    if mixture is not None and model._inferred is not None:
+        index = adjusted_rand_score(
+            model.environments_[rows.order], mixture.memberships.argmax(1)
+        )
+        text = "adjusted Rand index of this split and the environments of the fit"
+        notes.append(f"{text}: {index:.2f}")
+    return Known(
+        rows=rows,
+        index=table.index,
+        verdict=verdict,
+        mark=_mark(model, split, detected),
+        detected=detected,
+        split=split,
+        memberships=memberships,
+        residuals=residuals,
+        continuous=continuous,
+        visible=float("nan") if result is None else result.visible,
+        break_even=by_losses,
+        mixture=mixture,
+        notes=tuple(notes),
+    )
+
+
+def _split_of(
+    model: Any, rows: DescribedRows, continuous: bool, seed: int
+) -> tuple[Literal["fit", "mixture", "none"], np.ndarray | None, Split | None]:
+    """Where the described split comes from, its memberships, and the mixture."""
+    if continuous and model.predictor_ == "erm":
+        mixture = likely_split(rows, seed)
+        if mixture is None:
+            return "none", None, None
+        return "mixture", mixture.memberships, mixture
+    memberships = model.environment_proba_[rows.order]
+    if model._inferred is None or memberships.shape[1] < 2:
+        return "none", None, None
+    return "fit", memberships, None
+
+
+def _break_even(model: Any, seed: int) -> BreakEven | None:
+    """Break-even share of the fit's environments, if KerHRM was fitted."""
+    if model._losses is None:
+        return None
+    return break_even(Losses(**model._losses), seed)
+
+
+def _verdict(model: Any, by_losses: BreakEven | None) -> tuple[str, list[str]]:
+    """One line on who predicts better, and notes."""
+    if model.predictor_ != "erm":
+        if by_losses is None:
+            return "KerHRM predicts; all rows are in one environment", []
+        return str(by_losses), []
+    notes = []
+    if by_losses is not None:
+        notes.append(f"by the environments of the fit: {by_losses}")
+    return f"ERM predicts: {model._reason}", notes
+
+
+def _mark(model: Any, split: str, detected: bool) -> str:
+    """What to think of a split."""
+    result = model.heterogeneity_
+    helps = model.predictor_ != "erm"
+    if split == "none":
+        labels = model._task == "classification"
+        why = "two labels have none of their own" if labels else "too few rows"
+        return f"no split is shown: {why}"
+    if detected:
+        return "" if helps else "environments are detected, but KerHRM does not help"
+    tested = result is not None and not np.isnan(result.p_value)
+    if tested:
+        return f"not detected: {NOISE}"
+    if model._task == "classification" and helps:
+        return "not tested, as two labels cannot be: environments are an assumption"
+    return f"not tested: {NOISE}"

@@ -1,0 +1,68 @@
+"""Tables of polars as those of pandas, column by column.
+
+Neither polars nor pyarrow is imported: a table brings its own methods.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+
+
+def is_polars(table: Any) -> bool:
+    """Whether it is a DataFrame of polars, which holds its rows."""
+    library = type(table).__module__.partition(".")[0]
+    return library == "polars" and hasattr(table, "get_columns")
+
+
+def of_pandas(table: Any, what: str = "table") -> Any:
+    """A table of polars as one of pandas, with rows counted from 0; others as they are.
+
+    Raises KerhrmError naming a column whose cells are lists or records.
+    """
+    if not is_polars(table):
+        return table
+    columns = {column.name: _column(column, what) for column in table.get_columns()}
+    return pd.DataFrame(columns, pd.RangeIndex(len(table)))
+
+
+def check_cells(table: Any, what: str) -> None:
+    """Refuse a table of polars with cells that are lists, records or objects.
+
+    Raises KerhrmError naming the first such column.
+    """
+    if is_polars(table):
+        for column in table.get_columns():
+            _check_cells(column, what)
+
+
+def _check_cells(column: Any, what: str) -> None:
+    kind = str(column.dtype)
+    if column.dtype.is_nested() or kind == "Object":
+        problem = f"column {column.name!r} of {what} has cells of type {kind}"
+        raise KerhrmError(problem, "drop it, or make a column of each of their values")
+
+
+def _column(column: Any, what: str) -> pd.Series:
+    """A Series of polars as one of pandas; missing values stay missing."""
+    _check_cells(column, what)
+    dtype = column.dtype
+    kind = str(dtype)
+    if dtype.is_temporal() and kind != "Time":
+        return pd.Series(column.to_numpy())
+    if kind.startswith("Decimal"):
+        return pd.Series(np.array(column.to_list(), dtype=float))
+    if dtype.is_float() or (dtype.is_numeric() and not column.null_count()):
+        return pd.Series(column.to_numpy())
+    if dtype.is_integer():
+        name = "UInt64" if kind.startswith("U") else "Int64"
+        return pd.Series(column.to_list(), dtype=name)
+    if kind == "Boolean":
+        return pd.Series(
+            column.to_list(), dtype="boolean" if column.null_count() else bool
+        )
+    return pd.Series(
+        [None if cell is None else str(cell) for cell in column], dtype=object
+    )

@@ -1,0 +1,111 @@
+"""Weighted least squares of environments against closed forms and simulations."""
+
+import numpy as np
+import pytest
+from described_tables import sorted_rows, turned
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kerhrm.description.regressions import (
+    LEVEL,
+    environment_regressions,
+    independent_columns,
+    slopes,
+    weighted_least_squares,
+)
+
+
+def test_coefficients_and_errors_are_those_of_the_formula() -> None:
+    """HC3 as MacKinnon and White write it, of rows times the root of their weights."""
+    random = np.random.default_rng(0)
+    x = np.column_stack([np.ones(40), random.normal(size=(40, 2))])
+    y, r = random.normal(size=40), random.random(40)
+    found = weighted_least_squares(x, y, r)
+    root = np.sqrt(r)
+    xw, yw = x * root[:, None], y * root
+    inverse = np.linalg.inv(xw.T @ xw)
+    beta = inverse @ xw.T @ yw
+    np.testing.assert_allclose(found.coefficients, beta)
+    e = yw - xw @ beta
+    h = np.diag(xw @ inverse @ xw.T)
+    omega = np.diag((e / (1 - h)) ** 2)
+    covariance = inverse @ xw.T @ omega @ xw @ inverse
+    np.testing.assert_allclose(found.errors, np.sqrt(np.diag(covariance)))
+
+
+def test_with_weights_of_zero_and_one_it_is_least_squares_of_some_rows() -> None:
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=(50, 3)), random.normal(size=50)
+    some = random.random(50) < 0.5
+    weighted = weighted_least_squares(x, y, some.astype(float))
+    alone = weighted_least_squares(x[some], y[some], np.ones(some.sum()))
+    np.testing.assert_allclose(weighted.errors, alone.errors)
+    assert weighted.noise == pytest.approx(alone.noise)
+    expected = np.linalg.lstsq(x[some], y[some], rcond=None)[0]
+    np.testing.assert_allclose(weighted.coefficients, expected)
+
+
+def test_intervals_cover_where_the_environments_are_known() -> None:
+    """And noise grows with the column, so that plain errors would be too small."""
+    random, covered = np.random.default_rng(2), []
+    for _ in range(300):
+        x = random.normal(size=60)
+        y = 2 * x + np.abs(x) * random.normal(size=60)
+        design = np.column_stack([np.ones(60), x])
+        fitted = weighted_least_squares(design, y, np.ones(60))
+        covered.append(abs(fitted.coefficients[1] - 2) < 2 * fitted.errors[1])
+    assert 0.91 < np.mean(covered) < 0.985
+
+
+def test_the_column_whose_slope_differs_comes_first() -> None:
+    table = turned()
+    regressions, names, left_out = environment_regressions(
+        table.rows, table.memberships
+    )
+    found = slopes(regressions, names)
+    # in both environments place is constant, so that its slope is not determined
+    assert left_out == 0
+    assert found["column"].iloc[0] == "rating"
+    of_rating = found[found["column"] == "rating"].set_index("environment")
+    for name, slope in (("environment 0", 2.0), ("environment 1", -2.0)):
+        row = of_rating.loc[name]
+        assert row["coefficient"] == pytest.approx(slope, abs=0.15)
+        assert row["low"] < row["coefficient"] < row["high"]
+    assert LEVEL in found["column"].tolist()
+    assert found.loc[found["column"] == "place", "coefficient"].isna().all()
+
+
+def test_sums_of_other_columns_are_left_out() -> None:
+    """As one-hot columns, which add up to one."""
+    random = np.random.default_rng(3)
+    kind = random.integers(3, size=90)
+    x = np.column_stack([np.eye(3)[kind], random.normal(size=90), np.ones(90)])
+    assert len(independent_columns(x)) == 3
+    rows = sorted_rows(x, random.normal(size=90))
+    halves = np.column_stack([rows.x[:, 0] > 0, rows.x[:, 0] <= 0]).astype(float)
+    _, names, left_out = environment_regressions(rows, halves)
+    assert left_out == 2
+    assert len(names) == 4
+
+
+def test_of_many_columns_those_that_differ_stay() -> None:
+    random = np.random.default_rng(4)
+    x = random.normal(size=(80, 40))
+    hidden = random.random(80) < 0.4
+    y = np.where(hidden, -3.0, 3.0) * x[:, 7] + 0.3 * random.normal(size=80)
+    rows = sorted_rows(x, y)
+    parts = np.column_stack([~hidden, hidden])[rows.order].astype(float)
+    regressions, names, left_out = environment_regressions(rows, parts)
+    assert left_out > 30
+    assert slopes(regressions, names)["column"].iloc[0] == "c7"
+
+
+@given(st.integers(0, 10_000), st.floats(1e-3, 1e3))
+def test_units_change_nothing_but_the_unit(seed: int, unit: float) -> None:
+    random = np.random.default_rng(seed)
+    x, y = random.normal(size=(30, 2)), random.normal(size=30)
+    r = random.random(30)
+    before = weighted_least_squares(x, y, r)
+    after = weighted_least_squares(x * [unit, 1.0], y, r)
+    np.testing.assert_allclose(after.coefficients * [unit, 1], before.coefficients)
+    np.testing.assert_allclose(after.errors * [unit, 1], before.errors)

@@ -1,0 +1,59 @@
+"""The tree, the most certain rows and the rootogram of known memberships."""
+
+import numpy as np
+import pytest
+from described_tables import sorted_rows, turned
+
+from kerhrm.description.memberships import bars, certain_rows, rootogram
+from kerhrm.description.tree import separate
+
+
+def test_the_rules_name_the_column_that_makes_the_split() -> None:
+    table = turned()
+    tree = separate(table.rows, table.memberships)
+    assert tree.accuracy == pytest.approx(1)
+    assert tree.says_more
+    assert tree.majority == pytest.approx(1 - table.hidden.mean())
+    assert {rule.split(":")[0] for rule in tree.rules} == {
+        "if place = 0",
+        "if place = 1",
+    }
+    assert "environment 1 (100% of" in next(r for r in tree.rules if "= 1" in r)
+
+
+def test_a_split_that_no_column_knows_is_not_told_apart() -> None:
+    random = np.random.default_rng(0)
+    rows = sorted_rows(random.normal(size=(300, 3)), random.normal(size=300))
+    tree = separate(rows, np.eye(2)[random.integers(2, size=300)])
+    assert not tree.says_more
+
+
+def test_rows_that_may_be_of_both_count_for_nothing() -> None:
+    table = turned()
+    unsure = table.memberships.copy()
+    unsure[:100] = [0.501, 0.499]
+    tree = separate(table.rows, unsure)
+    assert tree.accuracy > 0.99
+
+
+def test_the_most_certain_rows_are_named_by_their_labels() -> None:
+    random = np.random.default_rng(0)
+    rows = sorted_rows(random.normal(size=(20, 1)), random.normal(size=20))
+    memberships = np.full((20, 2), 0.5)
+    memberships[[3, 8]] = [[0.9, 0.1], [0.95, 0.05]]
+    memberships[5] = [0.2, 0.8]
+    found = certain_rows(rows, memberships, most=2)
+    of_first = found[found["environment"] == "environment 0"]
+    assert of_first["row"].tolist() == [rows.labels[8], rows.labels[3]]
+    assert found["membership"].tolist() == [0.95, 0.9, 0.8]
+
+
+def test_a_rootogram_has_all_rows_in_each_environment() -> None:
+    memberships = np.array([[1.0, 0.0], [0.95, 0.05], [0.5, 0.5], [0.0, 1.0]])
+    heights = rootogram(memberships)
+    np.testing.assert_allclose((heights**2).sum(), [4, 4])
+    assert heights.shape == (10, 2)
+    line = bars(heights["environment 0"])
+    assert len(line) == 10
+    assert line[-1] == "#"
+    assert line[1] == " "

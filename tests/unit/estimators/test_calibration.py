@@ -1,0 +1,76 @@
+"""Calibrated probabilities of two labels."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from kerhrm import KerHRMClassifier
+from kerhrm.estimators._calibration import probabilities, sigmoid_slope
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+
+SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 2, "network": (64,), "random_state": 0}
+SIGMOID = {"calibration": "sigmoid"}
+
+
+def rows(n: int, seed: int, flips: float) -> tuple[np.ndarray, np.ndarray]:
+    """A feature agrees with the label, another one is turned in some rows."""
+    random = np.random.default_rng(seed)
+    y = random.choice([-1.0, 1.0], n)
+    turned = random.random(n) < flips
+    spurious = np.where(turned, -y, y) + 0.1 * random.normal(size=n)
+    return np.column_stack([y + random.normal(size=n), spurious]), y
+
+
+def noisy(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels by a logistic law, which leave ERM to predict."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(n, 4))
+    chance = 1 / (1 + np.exp(-2 * x[:, 0] - x[:, 1]))
+    return x, np.where(random.random(n) < chance, 1.0, -1.0)
+
+
+def test_the_slope_is_that_of_logistic_regression() -> None:
+    """Without a constant; Platt's targets change little in many rows."""
+    random = np.random.default_rng(0)
+    f = random.normal(size=20_000)
+    positive = random.random(20_000) < probabilities(f, 1.7)
+    expected = LogisticRegression(fit_intercept=False, C=np.inf)
+    expected.fit(f[:, None], positive)
+    assert sigmoid_slope(f, positive) == pytest.approx(expected.coef_[0, 0], rel=1e-2)
+    assert sigmoid_slope(-f, positive) < 1e-3
+    twice = np.r_[f, f], np.r_[positive, positive]
+    weighted = sigmoid_slope(f, positive, np.full(20_000, 2.0))
+    assert sigmoid_slope(*twice) == pytest.approx(weighted, rel=1e-3)
+    apart = sigmoid_slope(np.array([-1.0, 1.0]), np.array([False, True]))
+    assert 0 < apart < 10
+
+
+@pytest.mark.parametrize(
+    ("draw", "predictor"), [(lambda n, s: rows(n, s, 0.2), "linear"), (noisy, "erm")]
+)
+def test_probabilities_are_better_and_predictions_the_same(
+    draw: Any, predictor: str
+) -> None:
+    (x, y), (x_new, y_new) = draw(400, 1), draw(3000, 2)
+    kept = {"if_not_better": "fit" if predictor == "linear" else "erm"}
+    plain = KerHRMClassifier(**SMALL, **kept).fit(x, y)
+    calibrated = KerHRMClassifier(**SMALL, **kept, options=SIGMOID).fit(x, y)
+    assert calibrated.predictor_ == predictor
+    np.testing.assert_array_equal(calibrated.predict(x_new), plain.predict(x_new))
+    before, after = plain.predict_proba(x_new), calibrated.predict_proba(x_new)
+    np.testing.assert_allclose(after.sum(1), 1)
+    likeliest = calibrated.classes_[after.argmax(1)]
+    np.testing.assert_array_equal(likeliest, calibrated.predict(x_new))
+    cut = np.clip(before, 1e-3, 1 - 1e-3)
+    assert log_loss(y_new, after) < log_loss(y_new, cut)
+
+
+def test_by_default_nothing_changes() -> None:
+    x, y = noisy(200, 0)
+    model = KerHRMClassifier(**SMALL).fit(x, y)
+    second = np.clip((1 + model.decision_function(x)) / 2, 0, 1)
+    np.testing.assert_array_equal(model.predict_proba(x)[:, 1], second)

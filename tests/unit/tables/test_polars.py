@@ -1,0 +1,85 @@
+"""Tables of polars give what those of pandas give, and are refused in one line."""
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerhrm import TangentRidge, table_encoder
+from kerhrm.check import check
+from kerhrm.errors import KerhrmError
+from kerhrm.tables.polars import of_pandas
+
+pl = pytest.importorskip("polars")
+
+N = 60
+RANDOM = np.random.default_rng(0)
+DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days) for days in range(N)]
+CELLS: dict[str, Any] = {
+    "number": RANDOM.normal(size=N),
+    "count": [None, *range(N - 1)],
+    "truth": [True, False, None] * (N // 3),
+    "text": ["law", "care", None] * (N // 3),
+    "day": DAYS,
+    "since": [dt.timedelta(days=number) for number in range(N)],
+}
+
+
+@pytest.fixture
+def tables() -> tuple[Any, pd.DataFrame]:
+    frame = pd.DataFrame(CELLS)
+    frame["count"] = frame["count"].astype("Int64")
+    frame["truth"] = frame["truth"].astype("boolean")
+    frame["day"] = pd.to_datetime(frame["day"])
+    return pl.DataFrame(CELLS), frame
+
+
+def test_every_kind_of_column_is_encoded_alike(tables: Any) -> None:
+    given, expected = tables
+    encoder = table_encoder().fit(given)
+    pd.testing.assert_frame_equal(
+        encoder.transform(given), table_encoder().fit_transform(expected)
+    )
+    frame = encoder.set_output(transform="polars").transform(given)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == encoder.get_feature_names_out().tolist()
+
+
+def test_decimals_times_and_categories() -> None:
+    given = pl.DataFrame(
+        {
+            "decimal": pl.Series([1.5, 2.5, None]).cast(pl.Decimal(10, 2)),
+            "time": [dt.time(1, 2), None, dt.time(3, 4)],
+            "kind": pl.Series(["a", "b", None], dtype=pl.Categorical),
+            "zone": [dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * 3,
+        }
+    )
+    frame = of_pandas(given)
+    np.testing.assert_array_equal(frame["decimal"], [1.5, 2.5, np.nan])
+    assert frame["time"].tolist() == ["01:02:00", None, "03:04:00"]
+    assert frame["kind"].tolist() == ["a", "b", None]
+    assert frame["zone"].iloc[0] == pd.Timestamp("2020-01-01")
+
+
+def test_a_check_reads_it_alike(tables: Any) -> None:
+    given, expected = tables
+    y = RANDOM.normal(size=N)
+    first = check(given.with_columns(y=y), "y").report
+    second = check(expected.assign(y=y), "y").report
+    pd.testing.assert_frame_equal(first.errors, second.errors)
+
+
+@pytest.mark.parametrize("cells", [[[1], [2]], [{"q": 1}, {"q": 2}]])
+def test_lists_and_records_are_refused_in_one_line(cells: Any) -> None:
+    given = pl.DataFrame({"a": [1.0, 2.0], "b": cells})
+    told = r"column 'b' of .* has cells of type .*; drop it, or make a column"
+    for use in (
+        lambda: table_encoder().fit(given),
+        lambda: TangentRidge().fit(given, [1.0, 2.0]),
+        lambda: check(given, "a"),
+    ):
+        with pytest.raises(KerhrmError, match=told) as caught:
+            use()
+        assert "\n" not in str(caught.value)
