@@ -84,9 +84,10 @@ def test_steps_through_arrays_are_the_loop_bit_for_bit(
         environments.append(through_arrays(found))
         learned = learn_directions(again, environments, OPTIONS)
         directions.append(through_arrays(learned))
-    for t in range(3):
-        same(environments[t], fitted.environments[t])
-        same(directions[t], fitted.directions[t])
+    for got, expected in zip(environments, fitted.environments, strict=True):
+        same(got, expected)
+    for got, expected in zip(directions, fitted.directions, strict=True):
+        same(got, expected)
     final = select_iteration(again, environments, directions, OPTIONS)
     same(final, fitted.final)
     same(through_arrays(final), final)
