@@ -13,7 +13,7 @@ from housetools import small
 from numpy.testing import assert_allclose
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.data import houses
 from kerhrm_paper.data.colored_mnist import Digits
 from kerhrm_paper.data.draws import Draws, Split
@@ -74,6 +74,12 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         if data_set.raw:
             files[name] = folder / f"{data_set.raw}.npz"
     return files
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Config:
+    """The configuration of this repository, with all houses."""
+    return load_config({"preset": "fresh"})
 
 
 @pytest.fixture(autouse=True)
@@ -161,11 +167,10 @@ def test_a_change_of_one_part_shifts_no_other(
 
 @pytest.mark.parametrize("name", ["classification", "colored_mnist"])
 def test_further_test_environments_come_behind_those_of_the_paper(
-    name: str, raw: dict[str, Path]
+    name: str, raw: dict[str, Path], shipped: Config
 ) -> None:
     """Of each shipped configuration: the first rows are those of the default, alone."""
-    config = load_config({"preset": "fresh"})
-    further = config.data(name).options.model_dump()
+    further = shipped.data(name).options.model_dump()
     further |= OPTIONS[name]
     after = generate(name, further, SEEDS, raw.get(name))
     before = generate(name, OPTIONS[name], SEEDS, raw.get(name))

@@ -207,8 +207,8 @@ def test_keys_of_an_earlier_version_do_no_harm(run: Run) -> None:
 def test_the_published_table_shows_what_was_selected() -> None:
     run = Run(REFERENCE)
     found = explain(run, "table1", "r2=0.7", "KerHRM", "test_acc", root=ROOT)
-    file = ROOT / "config/selected/classification.yaml"
-    chosen = yaml.safe_load(file.read_text())
+    of_run = yaml.safe_load((REFERENCE / "config.yaml").read_text())
+    chosen = of_run["selected"]["classification"]
     selection = found["cell"]["selection"]
     (expected,) = (
         options
