@@ -23,13 +23,13 @@ from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.method_file import load_method
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
 from kerhrm_paper.compete.published import published_scores
-from kerhrm_paper.compete.ranks import ranks, seconds_a_fit
+from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.evaluation.comparisons import PROPOSED
 from kerhrm_paper.reporting.run import Run
-from kerhrm_paper.runs import costs
+from kerhrm_paper.runs import costs, provenance
 from kerhrm_paper.runs.arrays import reading
 
 FOLDER = Path("results/compete")
@@ -193,9 +193,8 @@ class Contest:
     def _results(
         self, candidates: pd.DataFrame, published: Mapping[str, Path]
     ) -> Results:
-        scores = {name: self.run.scores(name) for name in self.names}
         titles = list(self.method.titles.values())
-        found = ranks(self.run, self._kinds(), titles, self._costs(scores, published))
+        found = ranks(self.run, self._kinds(), titles, self._costs(published))
         comparisons = []
         for name in self.names:
             frame = self.run.comparisons(name)
@@ -225,21 +224,20 @@ class Contest:
         tables = self.shipped.whole.tables
         return {name: tables[name].kind or "" for name in self.names}
 
-    def _costs(
-        self, scores: Mapping[str, pd.DataFrame], published: Mapping[str, Path]
-    ) -> dict[Cell, float]:
+    def _costs(self, published: Mapping[str, Path]) -> dict[Cell, float]:
         """Seconds of a fit by data and learner, of this run and of what is
         published."""
         found: dict[Cell, float] = {}
         if published:
             found |= self._published_costs(published)
-        every = pd.concat(scores.values())
-        n_seeds = every.groupby(["data", "learner"])["seed"].nunique()
-        fits = {}
-        for data in every["data"].unique():
-            for path in sorted((self.run.folder / data).glob("*/predictions.npz")):
-                learner = path.parent.name
-                fits[data, learner] = int(n_seeds.get((data, learner), 0))
+        fits = []
+        for name in self.names:
+            record = provenance.read(self.run.folder, f"scores/{name}.csv.gz")
+            params = record["params"] if record else {"table": {"rows": []}}
+            for row in params["table"]["rows"]:
+                data, learner = row["data"], row["learner"]
+                number = params["n_seeds"][f"{data}/{learner}"]
+                fits.append(Fits(data, learner, row["trained"], number))
         return found | seconds_a_fit(costs.measured(self.run.folder), fits)
 
     def _published_costs(self, published: Mapping[str, Path]) -> dict[Cell, float]:
@@ -249,10 +247,11 @@ class Contest:
             config = load_config({"preset": self.preset})
         except KerhrmError:
             return {}
-        fits = {}
+        fits = []
         for name in published:
-            for data, learner in config.tables[name].cells:
-                fits[data, learner] = config.learner(data, learner).n_seeds
+            for row in config.tables[name].rows:
+                number = config.learner(row.data, row.learner).n_seeds
+                fits.append(Fits(row.data, row.learner, row.trained, number))
         return seconds_a_fit(costs.stored(REFERENCE / costs.FILE), fits)
 
 

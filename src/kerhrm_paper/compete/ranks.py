@@ -1,6 +1,7 @@
 """Methods of tables, ranked by the paper's metric and by the worst environment."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -32,8 +33,10 @@ COLUMNS = [
     "seconds",
     "reason",
 ]
+#: columns of whole numbers, which may be missing
+COUNTS = ("rank", "worst_rank", "n_methods", "n_settings", "n_seeds")
 REFERENCE = "ref: "  #: what titles begin with that are no method's
-#: seconds of a fit by data and learner, the criterion that selected it left out
+#: seconds of a fit by data and learner
 Costs = Mapping[Cell, float]
 
 
@@ -65,7 +68,8 @@ def ranks(
     for table, kind in kinds.items():
         if kind != "shift":
             rows += _of_table(run, table, titles, costs)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    counts = dict.fromkeys(COUNTS, "Int64")
+    return pd.DataFrame(rows, columns=COLUMNS).astype(counts)
 
 
 def _of_table(
@@ -128,12 +132,12 @@ def _ranked(means: pd.Series, metric: str) -> pd.Series:
     """Ranks from 1, the best; equal means share the better one."""
     merit = METRICS[metric].merit
     assert merit is not None
-    return merit(means).rank(ascending=False, method="min").astype("Int64")
+    return merit(means).rank(ascending=False, method="min")
 
 
 def _seconds(rows: pd.DataFrame, costs: Costs) -> float:
     """Mean seconds of a fit over the data; NaN where they are not known."""
-    cells = {(row.data, unselected(row.learner)) for row in rows.itertuples()}
+    cells = {*zip(rows["data"], rows["learner"], strict=True)}
     known = [costs[cell] for cell in cells if cell in costs]
     return sum(known) / len(known) if known else float("nan")
 
@@ -151,31 +155,55 @@ def _reason(rows: pd.DataFrame) -> str:
 # --- cost ----------------------------------------------------------------------------
 
 
-def seconds_a_fit(
-    measured: pd.DataFrame, fits: Mapping[Cell, int]
-) -> dict[Cell, float]:
-    """Seconds of a fit by data and learner, the criterion that selected it left out.
+@dataclass(frozen=True)
+class Fits:
+    """The fits behind a row of scores.
+
+    Attributes
+    ----------
+    data, learner : str
+        Names of the row.
+    trained : str
+        The learner's name that was trained.
+    number : int
+        Of the replicates.
+    """
+
+    data: str
+    learner: str
+    trained: str
+    number: int
+
+
+def seconds_a_fit(measured: pd.DataFrame, rows: Sequence[Fits]) -> dict[Cell, float]:
+    """Seconds of a fit by data and learner.
+
+    A job trains a learner by several criteria, so that its seconds are shared by the
+    fits of all of them.
 
     Parameters
     ----------
     measured : DataFrame
         Of :func:`kerhrm_paper.runs.costs.measured`.
-    fits : mapping of (str, str) to int
-        Number of fits of every cell, by data and learner.
+    rows : sequence of Fits
+        All that the jobs have trained.
     """
     seconds: dict[Cell, float] = {}
     for place, took in zip(measured["place"], measured["seconds"], strict=True):
-        data, _, learner = str(place).partition("/")
-        learner, _, _ = learner.partition("/")
-        if learner:
-            cell = (data, unselected(learner))
-            seconds[cell] = seconds.get(cell, 0.0) + took
+        data, _, rest = str(place).partition("/")
+        learner = unselected(rest.partition("/")[0])
+        seconds[data, learner] = seconds.get((data, learner), 0.0) + took
+    cells: dict[Cell, int] = {}
+    for row in rows:
+        known = cells.get((row.data, row.trained), 0)
+        cells[row.data, row.trained] = max(known, row.number)
     totals: dict[Cell, int] = {}
-    for (data, learner), number in fits.items():
-        cell = (data, unselected(learner))
-        totals[cell] = totals.get(cell, 0) + number
-    return {
-        cell: seconds[cell] / number
-        for cell, number in totals.items()
-        if cell in seconds
-    }
+    for (data, trained), number in cells.items():
+        learner = unselected(trained)
+        totals[data, learner] = totals.get((data, learner), 0) + number
+    found: dict[Cell, float] = {}
+    for row in rows:
+        job = (row.data, unselected(row.trained))
+        if job in seconds:
+            found[row.data, row.learner] = seconds[job] / totals[job]
+    return found

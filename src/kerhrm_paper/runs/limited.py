@@ -63,8 +63,7 @@ class FitProcess:
     def fit(self, learner: Mapping[str, Any], s: int) -> Answer:
         """Train a learner on replicate s within its ``timeout``, in minutes.
 
-        The limit begins when the process has imported what it needs, and counts the
-        predictions.
+        The limit begins when the process has started, and includes the predictions.
         """
         if self._process is None:
             self._start()
