@@ -122,7 +122,7 @@ class Contest:
             self.names, layer, f"{self.preset}.yaml", self.preset, self.folder
         )
         results = self._results(candidates, published)
-        text = results.ranks.to_csv(index=False)
+        text = results.ranks.to_csv(index=False, float_format="%.6g")
         write_text(self.run.folder / "ranks.csv", text)
         write_text(self.page, ranking_page(results))
         return results

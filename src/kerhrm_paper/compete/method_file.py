@@ -5,7 +5,7 @@ import importlib.util
 import re
 import shutil
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -119,7 +119,7 @@ def load_method(
 
 
 @contextlib.contextmanager
-def _placing(path: Path, key: str) -> Any:
+def _placing(path: Path, key: str) -> Iterator[None]:
     """Put the file and the name in it in front of an error."""
     try:
         yield

@@ -107,7 +107,7 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
             interval = _interval(row["worst"], row["worst_low"], row["worst_high"])
             cells["rank by the worst"] = _rank(row["worst_rank"])
             cells[WORDS[worst]] = interval
-        cells["seconds a fit"] = _number(row["seconds"], ".2g")
+        cells["seconds a fit"] = _seconds(row["seconds"])
         cells["remark"] = row["reason"]
         if row["method"] in results.titles:
             cells["method"] = f"\N{BLACK RIGHT-POINTING TRIANGLE} {row['method']}"
@@ -180,8 +180,10 @@ def _rank(value: Any) -> str:
     return "" if pd.isna(value) else str(int(value))
 
 
-def _number(value: float, form: str) -> str:
-    return "" if pd.isna(value) else f"{value:{form}}"
+def _seconds(value: float) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
 
 
 def _interval(mean: float, low: float, high: float) -> str:
@@ -203,19 +205,21 @@ def candidates_table(scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     rows = []
     for data, frame in scores.items():
-        for candidate in frame.to_dict("records"):
-            options = json.loads(candidate.pop("options"))
-            del candidate["learner"]
-            row = {"data": data, "options": _worded(options)}
-            for criterion, score in candidate.items():
-                is_best = score == frame[criterion].max() and score > float("-inf")
-                mark = " \N{LEFTWARDS ARROW}" if is_best else ""
-                row[str(criterion)] = (
-                    "failed" if score == float("-inf") else f"{score:.4f}"
-                )
-                row[str(criterion)] += mark
+        criteria = [name for name in frame if name not in ("learner", "options")]
+        winners = {name: frame[name].idxmax() for name in criteria}
+        for number, candidate in frame.iterrows():
+            row = {"data": data, "options": _worded(json.loads(candidate["options"]))}
+            for name in criteria:
+                row[name] = _score(candidate[name], number == winners[name])
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _score(score: float, is_selected: bool) -> str:
+    """Score of a candidate, marked if a criterion selects it."""
+    if score == float("-inf"):
+        return "failed"
+    return f"{score:.4f} \N{LEFTWARDS ARROW}" if is_selected else f"{score:.4f}"
 
 
 def _worded(options: Mapping[str, Any]) -> str:

@@ -129,10 +129,10 @@ def _summary(values: pd.DataFrame) -> dict[str, float | int]:
 
 
 def _ranked(means: pd.Series, metric: str) -> pd.Series:
-    """Ranks from 1, the best; equal means share the better one."""
+    """Ranks from 1, the best; means that are equal but for rounding share one."""
     merit = METRICS[metric].merit
     assert merit is not None
-    return merit(means).rank(ascending=False, method="min")
+    return merit(means.round(10)).rank(ascending=False, method="min")
 
 
 def _seconds(rows: pd.DataFrame, costs: Costs) -> float:
