@@ -41,7 +41,8 @@ class Cluster(Checkout):
         """Run Snakemake with a profile; the result, both streams in order, and the new
         jobs."""
         before = len(self.slurm.jobs())
-        done = self.call(*self.command(profile), *args, env=env)
+        command = self.command(profile)
+        done = self.call(*command, *args, env=env)
         return done, self.slurm.jobs()[before:]
 
 

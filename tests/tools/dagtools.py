@@ -141,7 +141,8 @@ class Checkout:
             )
             env = {"PYTHONPATH": tools, VARIABLE: str(log)}
             self.run("--logger=jobs", *args, env=env)
-            lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+            text = log.read_text(encoding="utf-8") if log.exists() else ""
+            lines = text.splitlines()
         return list(map(json.loads, lines))
 
     def copy(self, folder: Path) -> "Checkout":
@@ -158,7 +159,11 @@ def _plain(rule: str) -> str:
 
 def contents(run: Path) -> dict[str, bytes]:
     """Contents of a run's result files, without logs, measured times and provenance."""
-    found = {p.relative_to(run).as_posix(): p for p in run.rglob("*") if p.is_file()}
+    found = {}
+    for path in run.rglob("*"):
+        if path.is_file():
+            name = path.relative_to(run).as_posix()
+            found[name] = path
     return {
         n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES
     }
@@ -177,7 +182,10 @@ def with_descendants(dag: Iterable[Job], start: Callable[[Job], bool]) -> set[st
     """Names of the jobs that ``start`` accepts and of all that use their outputs."""
     dag = list(dag)
     found = {job.name for job in dag if start(job)}
-    stale = {file for job in dag if job.name in found for file in job.output}
+    stale = set()
+    for job in dag:
+        if job.name in found:
+            stale.update(job.output)
     while new := [
         j for j in dag if j.name not in found and not stale.isdisjoint(j.input)
     ]:
@@ -241,7 +249,8 @@ def read_only(folder: Path) -> Iterator[None]:
         with mounted(folder, "--bind", "-o", "ro", str(folder)):
             yield
         return
-    paths = [path for path in (folder, *folder.rglob("*")) if not path.is_symlink()]
+    inside = folder.rglob("*")
+    paths = [path for path in (folder, *inside) if not path.is_symlink()]
     modes = {path: path.stat().st_mode for path in paths}
     for path, mode in modes.items():
         path.chmod(mode & ~0o222)

@@ -9,12 +9,18 @@ from torch import Tensor, nn
 
 def mlp(n_inputs: int) -> nn.Module:
     return nn.Sequential(
-        nn.Linear(n_inputs, 6), nn.ReLU(), nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1)
+        nn.Linear(n_inputs, 6),
+        nn.ReLU(),
+        nn.Linear(6, 4),
+        nn.ReLU(),
+        nn.Linear(4, 1),
     )
 
 
 def wide(n_inputs: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(n_inputs, 64), nn.ReLU(), nn.Linear(64, 1))
+    hidden = nn.Linear(n_inputs, 64)
+    output = nn.Linear(64, 1)
+    return nn.Sequential(hidden, nn.ReLU(), output)
 
 
 class Tied(nn.Module):
@@ -28,7 +34,8 @@ class Tied(nn.Module):
         self.scale = nn.Parameter(torch.tensor([0.7]))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.scale * self.second(torch.tanh(self.first(x))).sum(-1)
+        hidden = torch.tanh(self.first(x))
+        return self.scale * self.second(hidden).sum(-1)
 
 
 def vector(n_inputs: int) -> nn.Module:
@@ -46,7 +53,9 @@ class BatchMean(nn.Linear):
 
 
 def dropout(n_inputs: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(n_inputs, 8), nn.Dropout(), nn.Linear(8, 1))
+    hidden = nn.Linear(n_inputs, 8)
+    output = nn.Linear(8, 1)
+    return nn.Sequential(hidden, nn.Dropout(), output)
 
 
 def dropout_switched_off(n_inputs: int) -> nn.Module:
@@ -54,16 +63,20 @@ def dropout_switched_off(n_inputs: int) -> nn.Module:
 
 
 def running_statistics(n_inputs: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(n_inputs, 1), nn.BatchNorm1d(1)).eval()
+    layer = nn.Linear(n_inputs, 1)
+    return nn.Sequential(layer, nn.BatchNorm1d(1)).eval()
 
 
 def batch_statistics(n_inputs: int) -> nn.Module:
     norm = nn.BatchNorm1d(n_inputs, track_running_stats=False)
-    return nn.Sequential(norm, nn.Linear(n_inputs, 1)).eval()
+    layer = nn.Linear(n_inputs, 1)
+    return nn.Sequential(norm, layer).eval()
 
 
 def images_only(n_inputs: int) -> nn.Module:
-    return nn.Sequential(nn.Unflatten(1, (2, 7, 7)), nn.Flatten(), nn.Linear(98, 1))
+    images = nn.Unflatten(1, (2, 7, 7))
+    output = nn.Linear(98, 1)
+    return nn.Sequential(images, nn.Flatten(), output)
 
 
 def nothing_to_train(n_inputs: int) -> nn.Module:

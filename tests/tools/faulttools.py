@@ -84,7 +84,9 @@ class Run:
     def main(self) -> psutil.Process:
         """Snakemake itself."""
         for process in self.family():
-            if "snakemake" in {Path(word).name for word in arguments(process)[:4]}:
+            first_words = arguments(process)[:4]
+            names = {Path(word).name for word in first_words}
+            if "snakemake" in names:
                 return process
         raise psutil.NoSuchProcess(self.process.pid)
 
@@ -179,7 +181,8 @@ class Disk:
 
     def close(self) -> None:
         if self.problem is None:
-            subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
+            command = ["umount", "--lazy", str(self.folder)]
+            subprocess.run(command, check=True)
 
 
 def signal_job(run: Run, rng: random.Random, number: int) -> None:

@@ -29,8 +29,11 @@ PROGRAMS = (
     "sinfo",
 )
 NODES = ("n0", "n1")
-CPUS, MEMORY_MB = 2, 64_000  # what the nodes pretend to have; Slurm is told not to look
-SECONDS_TO_START, SECONDS_TO_END = 60, 20
+# what the nodes pretend to have; Slurm is told not to look
+CPUS = 2
+MEMORY_MB = 64_000
+SECONDS_TO_START = 60
+SECONDS_TO_END = 20
 
 SLURM_CONF = """\
 ClusterName=test
@@ -229,10 +232,11 @@ class Slurm:
             "--sort=i",
             f"--Format={fields},tres-per-job:|,partition:|",
         ).splitlines()
-        return [
-            dict(zip(keys, map(str.strip, line.split("|")), strict=False))
-            for line in lines
-        ]
+        rows = []
+        for line in lines:
+            cells = map(str.strip, line.split("|"))
+            rows.append(dict(zip(keys, cells, strict=False)))
+        return rows
 
     def _write(self) -> None:
         folder = self.folder

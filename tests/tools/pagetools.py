@@ -16,7 +16,11 @@ def blocks(page: Path, language: str) -> list[str]:
 def commands(page: Path) -> list[list[str]]:
     """Words of each command; of ``make env && ...`` the first half."""
     lines = "".join(blocks(page, "sh")).splitlines()
-    return [shlex.split(line.split(" && ")[0], comments=True) for line in lines]
+    parsed = []
+    for line in lines:
+        first, *_ = line.split(" && ")
+        parsed.append(shlex.split(first, comments=True))
+    return parsed
 
 
 def files(page: Path) -> dict[str, str]:

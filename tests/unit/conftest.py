@@ -26,10 +26,13 @@ def autograd_rows() -> Callable[[nn.Module, Tensor], Tensor]:
     ``parameters()``."""
 
     def rows(module: nn.Module, x: Tensor) -> Tensor:
-        gradients = [
-            torch.autograd.grad(module(x[i : i + 1]).sum(), list(module.parameters()))
-            for i in range(len(x))
-        ]
-        return torch.stack([torch.cat([g.flatten() for g in row]) for row in gradients])
+        weights = list(module.parameters())
+        flat_rows = []
+        for i in range(len(x)):
+            output = module(x[i : i + 1]).sum()
+            gradients = torch.autograd.grad(output, weights)
+            flat = [gradient.flatten() for gradient in gradients]
+            flat_rows.append(torch.cat(flat))
+        return torch.stack(flat_rows)
 
     return rows

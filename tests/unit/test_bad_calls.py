@@ -161,7 +161,8 @@ def calls() -> dict[str, Callable[[], Any]]:
         bad[f"{name}, not fitted"] = lambda model=model: clone(model).predict(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = KerHRMClassifier(**KERHRM, if_not_better="fit").fit(X, Y)
+        fitted = KerHRMClassifier(**KERHRM, if_not_better="fit")
+        fitted.fit(X, Y)
     for what in (
         "none",
         "text",
@@ -183,10 +184,9 @@ def calls() -> dict[str, Callable[[], Any]]:
         bad[f"pre-test, {what}"] = lambda what=what: test_heterogeneity(
             TABLES[what][0], Y
         )
-    network, points = (
-        build(NetworkOptions(widths=[4]), seed=0, d=2),
-        torch.from_numpy(X).float(),
-    )
+    options = NetworkOptions(widths=[4])
+    network = build(options, seed=0, d=2)
+    points = torch.from_numpy(X).float()
     bad |= {
         "build, d": lambda: build(NetworkOptions(), seed=0, d=0),
         "NTF, k": lambda: NTFMap.fit(network, points, 0),
@@ -254,8 +254,9 @@ def test_it_is_one_line(name: str) -> None:
 def test_a_parameter_is_named_with_what_it_can_be(
     given: dict[str, Any], words: str
 ) -> None:
+    model = clone(ESTIMATORS["regressor"])
     with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
-        clone(ESTIMATORS["regressor"]).set_params(**given).fit(X, X[:, 0])
+        model.set_params(**given).fit(X, X[:, 0])
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 

@@ -22,7 +22,8 @@ def test_importing_it_imports_no_torch(module: str) -> None:
     code = (
         f"import sys, {module}; sys.exit(bool({{'torch', 'numpy'}} & {{*sys.modules}}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("preset", ["smoke", "paper"])
@@ -30,14 +31,16 @@ def test_planning_imports_no_torch(preset: str) -> None:
     """It would cost each dry run two seconds."""
     code = "import sys; from kerhrm_paper.config.config import load_config;"
     code += f"load_config({{'preset': '{preset}'}}); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == 0
 
 
 def test_reading_a_file_imports_no_torch() -> None:
     """It would cost a plan with a table of one's own two seconds."""
     code = "import sys, kerhrm.tables.csv;"
     code += "sys.exit(bool({'torch', 'sklearn'} & {*sys.modules}))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == 0
 
 
 def test_an_estimator_imports_no_encoder() -> None:
@@ -46,10 +49,12 @@ def test_an_estimator_imports_no_encoder() -> None:
     code += (
         "sys.exit(bool({'kerhrm.tables.columns', 'sklearn.impute'} & {*sys.modules}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == 0
 
 
 def test_training_imports_no_scikit_learn() -> None:
     """It would cost each of a run's jobs a second."""
     code = "import sys, kerhrm.methods.kerhrm; sys.exit('sklearn' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == 0

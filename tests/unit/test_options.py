@@ -75,7 +75,9 @@ def test_options_inside_options_are_refused_with_the_whole_path() -> None:
 
 def test_good_values_pass_and_stay() -> None:
     options = Example.parse({"steps": 5, "module": "math:sqrt"})
-    assert (options.steps, options.alpha, options.module) == (5, [1.0], "math:sqrt")
+    assert options.steps == 5
+    assert options.alpha == [1.0]
+    assert options.module == "math:sqrt"
     with pytest.raises(KerhrmError, match=r"^steps: options are frozen; build others"):
         options.steps = 6  # type: ignore[misc]
     assert options.steps == 5

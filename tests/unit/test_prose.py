@@ -102,7 +102,8 @@ def test_numbers_are_those_of_the_tables(
     for number, item in zip(numbers, items, strict=True):
         if item != "skip":
             digits = len(number.split(".")[1])
-            shown = round(value(comment["table"], comment["metric"], item), digits)
+            in_table = value(comment["table"], comment["metric"], item)
+            shown = round(in_table, digits)
             expected = float(number.replace("\N{MINUS SIGN}", "-"))
             assert shown == pytest.approx(expected), f"{page}: {item} is {shown}"
 

@@ -4,11 +4,20 @@ from kerhrm_paper.config.strict_yaml import read_yaml
 
 # Figures need no window, whatever backend the user has chosen.
 os.environ["MPLBACKEND"] = "agg"
-DECLARED = checked(read_yaml, ROOT / "config/endpoints.yaml")["tables"]
+DECLARED = checked(read_yaml, ROOT / "config/endpoints.yaml")
+OF_BAND = [*DECLARED["band"]["tables"].values()]
+KNOWN = {*CONFIG.resolved.sources.names("tables")}
 # Tables that the user leaves out have no endpoints.
-for name in DECLARED.keys() - {*CONFIG.resolved.sources.names("tables")}:
+for name in {*DECLARED["tables"], *OF_BAND} - KNOWN:
     raise WorkflowError(f"config/endpoints.yaml: tables.{name}: no table has this name")
-ENDPOINTS = [name for name in DECLARED if name in TABLES]
+ENDPOINTS = [name for name in DECLARED["tables"] if name in TABLES]
+BAND = [name for name in OF_BAND if name in TABLES]
+# The published band; without one the endpoints are of the values that validation picks.
+PUBLISHED_BAND = [
+    own(file)
+    for file in ["results/reference/as_printed_band.csv"]
+    if (ROOT / file).exists()
+]
 
 
 # Those that are not ours; the report has them if they are there or asked for.
@@ -113,6 +122,7 @@ rule test_endpoints:
         endpoints=own("config/endpoints.yaml"),
         paper_values=own("config/paper_values.yaml"),
         scores=[f"<run>/scores/{name}.csv.gz" for name in ENDPOINTS],
+        band=PUBLISHED_BAND,
     output:
         csv="<run>/endpoints.csv",
         png="<run>/figures/endpoints.png",
@@ -131,6 +141,38 @@ rule test_endpoints:
         "Test the endpoints"
     script:
         "../scripts/test_endpoints.py"
+
+
+# The algorithm as printed, over a grid of the constants that the paper does not print.
+rule measure_band:
+    input:
+        endpoints=own("config/endpoints.yaml"),
+        paper_values=own("config/paper_values.yaml"),
+        scores=[f"<run>/scores/{name}.csv.gz" for name in BAND],
+    output:
+        "<run>/as_printed_band.csv",
+    log:
+        "<run>/logs/measure_band.log",
+    benchmark:
+        "<run>/benchmarks/measure_band.tsv"
+    localrule: True
+    params:
+        tables=BAND,
+        mark=CONFIG.mark,
+        code=code("measure_band"),
+    message:
+        "Measure the band of the algorithm as printed"
+    script:
+        "../scripts/measure_band.py"
+
+
+rule as_printed_band:
+    """The algorithm as printed: lowest and highest mean over the unprinted constants."""
+    input:
+        "<run>/as_printed_band.csv",
+        [products(name) for name in BAND],
+        missing(BAND),
+    localrule: True
 
 
 # The last rule of `all`: fails, when everything else is there, if a method has failed.

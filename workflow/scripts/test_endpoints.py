@@ -10,6 +10,7 @@ from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest
 from kerhrm_paper.reporting.figures import save
+from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
@@ -17,11 +18,13 @@ with job(snakemake):
     for path in map(Path, snakemake.input.scores):
         table = path.name.partition(".")[0]
         scores[table] = pd.read_csv(path)
+    folders = [Path(path).parent for path in snakemake.input.band]
     tests = endpoints(
         scores=scores,
         spec=read_yaml(Path(snakemake.input.endpoints)),
         paper=load_paper_values(snakemake.input.paper_values),
         mark=snakemake.params.mark,
+        band=Run(folders[0]).band() if folders else None,
     )
     files = snakemake.output
     write_text(files.csv, tests.to_csv(index=False))

@@ -187,7 +187,8 @@ class ChiSquareDRO(Baseline):
     steps, learning_rate : int, float
         Of Adam, on all points.
     evaluate_every : int, optional
-        Steps between looks at the held-out rows, of which the best weights are kept. None: those of the last step.
+        Steps between looks at the held-out rows, of which the best weights are kept.
+        None: those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 

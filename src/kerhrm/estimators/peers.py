@@ -267,7 +267,8 @@ class EDNIL(Baseline):
         Of Adam on IRMv1, in each round; rate and decay are those of both networks.
     evaluate_every : int, optional
         Steps of IRMv1 between looks at the held-out rows, in the last round: the
-        weights with the best accuracy in the worst environment are kept. None: those of the last step.
+        weights with the best accuracy in the worst environment are kept. None: those of
+        the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to give several heads.
     validation_fraction, random_state, device, n_jobs : optional

@@ -145,7 +145,7 @@ class Learner(Options):
     @property
     def is_tuned(self) -> bool:
         """Whether it has candidates, of which a criterion selects one."""
-        places = [self, *self.at.values()]
+        places: list[Learner | LearnerAt] = [self, *self.at.values()]
         return any(place.grid or place.candidates for place in places)
 
     @property

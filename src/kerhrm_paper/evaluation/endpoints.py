@@ -16,6 +16,9 @@ and r the runs that a printed number is the mean of.  The interval is Student's 
 How the paper's runs scatter is not printed.  Here they are assumed to scatter as ours
 do.  The columns ``*_exact`` assume the other extreme, that the printed mean has no
 error at all (1 / r = 0): the paper omits its scatter as "relatively small".
+
+A method with constants that the paper does not print has a band of means in place of
+one, see :mod:`kerhrm_paper.evaluation.bands`; where it is known the outcome follows it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,6 +58,8 @@ COLUMNS = [
     "n_seeds",
     "paper",
     "mean",
+    "lowest",
+    "highest",
     "difference",
     "ci_low",
     "ci_high",
@@ -86,6 +91,7 @@ def endpoints(
     spec: Mapping[str, Any],
     paper: Mapping[tuple[str, ...], float],
     mark: str = "",
+    band: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Test every method's mean over each table's settings against the paper's.
 
@@ -101,6 +107,8 @@ def endpoints(
         :func:`kerhrm_paper.evaluation.tables.load_paper_values`.
     mark : str
         How the run differs from the published options.
+    band : DataFrame, optional
+        Of :func:`kerhrm_paper.evaluation.bands.bands`.
 
     Returns
     -------
@@ -114,13 +122,16 @@ def endpoints(
         ``better`` or ``worse`` at 5 %, in the family after Holm's correction; else
         ``open``.  ``incomplete``: a seed has no value, as ``reason`` says, and the row
         has no numbers.  ``not comparable``: the scores are of other sizes than the
-        paper's, or of stand-ins for real data, which have no numbers either.
+        paper's, or of stand-ins for real data, which have no numbers either.  A row
+        that ``band`` has an outcome for has that one under both assumptions, and in
+        ``lowest`` and ``highest`` the ends of its means; its other numbers are of the
+        constants that validation has picked.
     """
     rows, tests = [], []
     for table, declared in spec["tables"].items():
         if table not in scores:
             continue
-        printed = _printed(paper, table, declared["metric"])
+        printed = printed_numbers(paper, table, declared["metric"])
         for part, method in product(
             ("", *declared.get("apart", ())),
             (*spec["family"], *spec["others"], *spec["baselines"]),
@@ -128,8 +139,8 @@ def endpoints(
             numbers = printed.get(PRINTED_AS.get(method, method))
             if method in declared.get("without", ()) or numbers is None:
                 continue
-            chosen = _chosen(scores[table], method, declared, spec)
-            chosen = chosen[chosen["setting"].map(_part_of(declared)) == part]
+            chosen = chosen_rows(scores[table], method, declared, spec)
+            chosen = chosen[chosen["setting"].map(part_of(declared)) == part]
             facts, both = _endpoint(chosen, declared, numbers)
             rows.append({"table": table, "part": part, "method": method, **facts})
             tests.append(both)
@@ -141,6 +152,8 @@ def endpoints(
         if difference:
             row["outcome"] = row["outcome_exact"] = "not comparable"
             row["reason"] = difference
+        elif band is not None and "mean" in row:
+            _follow(row, band)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -169,7 +182,18 @@ def _decide(
         row[f"outcome{ending}"] = OUTCOMES[decision]
 
 
-def _part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
+def _follow(row: dict[str, Any], band: pd.DataFrame) -> None:
+    """Give a row the ends and the outcome of its band, if that has any."""
+    keys = {key: row[key] for key in ("table", "part", "method")}
+    of_row = where(band, **keys)
+    has_outcome = ~of_row["outcome"].isin(["incomplete", "not comparable"])
+    for found in of_row[has_outcome].to_dict("records"):
+        row["lowest"] = found["lowest"]
+        row["highest"] = found["highest"]
+        row["outcome"] = row["outcome_exact"] = found["outcome"]
+
+
+def part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
     """Part of a table that a setting belongs to: an option that stands apart, or ""."""
     apart = set(declared.get("apart", ()))
 
@@ -179,7 +203,7 @@ def _part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
     return part
 
 
-def _chosen(
+def chosen_rows(
     scores: pd.DataFrame,
     method: str,
     declared: Mapping[str, Any],
@@ -193,7 +217,7 @@ def _chosen(
     return where(rows, method=method, metric=declared["metric"])
 
 
-def _printed(
+def printed_numbers(
     paper: Mapping[tuple[str, ...], float], table: str, metric: str
 ) -> dict[str, dict[str, float]]:
     """The paper's numbers of a metric in a table, by method as printed and setting."""
@@ -238,7 +262,7 @@ def _endpoint(
         if base_setting(setting) in printed
     ]
     wide = wide.reindex(columns=settings)
-    missing = "; ".join(_missing(wide, printed))
+    missing = "; ".join(missing_values(wide, printed))
     if missing:
         facts["reason"] = f"no value: {missing}"
         return facts, none
@@ -275,7 +299,7 @@ def _detectable(std: float, n: int, error: float) -> float:
     return (t + t_power) * standard_error
 
 
-def _missing(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
+def missing_values(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
     """What is missing of the values (seeds x settings) that the printed numbers ask
     for."""
     measured = {base_setting(setting) for setting in wide}

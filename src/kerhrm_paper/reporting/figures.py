@@ -1,7 +1,7 @@
 """What figures of tables share: style, colours, bands, legends; and Figure 2."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from importlib.resources import files
 from pathlib import Path
@@ -36,6 +36,12 @@ METHODS = {
 LINE: dict[str, Any] = {"linewidth": 1, "zorder": 1}  #: of references
 GREY = "0.42"  #: of lines and words that are no method's
 DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}  #: of curves
+#: curves of methods without a colour of their own, in turn
+FURTHER: list[dict[str, Any]] = [
+    {"color": color, "marker": marker, "markersize": 2.5, "linestyle": "--"}
+    for marker in ("s", "^", "D")
+    for color in ("#E69F00", "#009E73", "#CC79A7", "#56B4E9")
+]
 #: value and colour of curves' right ends, by the name that stands there
 Ends = dict[str, tuple[float, str]]
 #: of files that may hold no date and no version, by format
@@ -223,6 +229,26 @@ def entry(label: str, colour: str, marker: str) -> Line2D:
 def line_entry(label: str, line: Any) -> Line2D:
     """A reference's entry in a legend."""
     return Line2D([], [], label=label, color=GREY, linestyle=line, **LINE)
+
+
+def looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Curves of methods, by name; a reference (``ref: ...``) has none.
+
+    Methods with a colour of their own come first; the others follow in their order,
+    one's own among them.
+    """
+    drawn = {}
+    names = [name for name in dict.fromkeys(methods) if not name.startswith("ref: ")]
+    for method, color in METHODS.items():
+        if method in names:
+            drawn[method] = {"color": color, **DOTS}
+        closed = f"{method} (closed form)"
+        if closed in names and closed not in METHODS:
+            drawn[closed] = {"color": color, "linestyle": "--", **DOTS}
+    others = [name for name in names if name not in drawn]
+    for number, method in enumerate(others):
+        drawn[method] = FURTHER[number % len(FURTHER)]
+    return drawn
 
 
 def curve(

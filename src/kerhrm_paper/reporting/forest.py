@@ -5,10 +5,12 @@ What the selection criterion changes.
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from kerhrm_paper.evaluation.bands import UNPRINTED
 from kerhrm_paper.evaluation.tables import METRICS, stand_ins, where
 from kerhrm_paper.reporting.figures import (
     WIDTH,
@@ -35,6 +37,7 @@ LOOKS = {
     "reproduced": ("#009E73", "s"),
     "worse": ("#D55E00", "v"),
     "open": ("#000000", "o"),
+    UNPRINTED: ("#CC79A7", "D"),
     "not comparable": ("0.6", "o"),
 }
 
@@ -44,19 +47,23 @@ def endpoints(tests: pd.DataFrame) -> Figure:
     interval.
 
     ``tests`` are of :func:`kerhrm_paper.evaluation.endpoints.endpoints`.  Better is to
-    the right in every panel: the axis of an error runs the other way.  The band is the
-    margin; the thick part of an interval is what is left if the paper's mean has no
-    error.  Parts of tables, and tables without any number, as of stand-ins, are left
-    out.
+    the right in every panel: the axis of an error runs the other way.  The shaded part
+    is the margin; the thick part of an interval is what is left if the paper's mean has
+    no error.  A pale bar goes from the lowest to the highest mean over constants that
+    the paper does not print, where these are known.  Parts of tables, and tables
+    without any number, as of stand-ins, are left out.
     """
     tests = tests[tests["part"].fillna("") == ""]
+    if "lowest" not in tests:  # of a run from before there was a band
+        tests = tests.assign(lowest=np.nan, highest=np.nan)
     is_number = tests["mean"].notna()
     has_numbers = is_number.groupby(tests["table"]).transform("any")
     if has_numbers.any():
         tests = tests[has_numbers]
     methods = list(dict.fromkeys(tests["method"]))
     tables = list(dict.fromkeys(tests["table"]))
-    height = 0.9 + 0.22 * len(methods)
+    has_band = tests["lowest"].notna().any()
+    height = (1.2 if has_band else 0.9) + 0.22 * len(methods)
     with style():
         size = (WIDTH, height)
         figure, axes = subplots(1, len(tables), figsize=size, sharey=True)
@@ -71,9 +78,11 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         for outcome, (colour, marker) in LOOKS.items():
             if outcome in known:
                 entries.append(entry(outcome, colour, marker))
-        heading = "difference from the paper, right is better; band: margin; "
+        heading = "difference from the paper, right is better; shaded: margin; "
         heading += "95 % interval, thick: paper exact"
-        finish(figure, entries, heading=heading, columns=len(entries))
+        if has_band:
+            heading += "\npale bar: means over the constants that are not printed"
+        finish(figure, entries, heading=heading, columns=min(len(entries), 4))
     return figure
 
 
@@ -85,6 +94,9 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
     for test in tests.dropna(subset="mean").itertuples():
         colour, marker = LOOKS[str(test.outcome)]
         y = methods.index(str(test.method))
+        if np.isfinite(test.lowest):
+            band = [test.lowest - test.paper, test.highest - test.paper]
+            axis.hlines(y, *band, color=colour, linewidth=5, alpha=0.3, zorder=1.5)
         interval = [test.ci_low, test.ci_high]
         axis.plot(interval, [y, y], color=colour, linewidth=0.9)
         exact = [test.ci_low_exact, test.ci_high_exact]

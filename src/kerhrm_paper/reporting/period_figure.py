@@ -1,5 +1,8 @@
 """Figure 3: errors of house prices by year of construction."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -20,6 +23,7 @@ from kerhrm_paper.reporting.figures import (
     fit_scale,
     intervals,
     line_entry,
+    looks,
     name_ends,
     split,
     style,
@@ -74,14 +78,14 @@ def _draw_methods(
     """A curve for each method of a variant; its right end, by name."""
     ends: Ends = {}
     of_variant = where(cells, variant=variant)
-    for method, colour in METHODS.items():
+    for method, look in looks(cells["method"]).items():
         name = NAMES.get(method, method)
         rows = where(of_variant, method=method)
-        ends |= _draw_curve(axis, rows, periods, name, colour, "-")
+        ends |= _draw_curve(axis, rows, periods, name, look)
     untested = f"{variant},{UNTESTED}" if variant else UNTESTED
     rows = where(cells, method="KerHRM", variant=untested)
-    colour = METHODS["KerHRM"]
-    ends |= _draw_curve(axis, rows, periods, "pre-test off", colour, "--")
+    look = {"color": METHODS["KerHRM"], "linestyle": "--", **DOTS}
+    ends |= _draw_curve(axis, rows, periods, "pre-test off", look)
     return ends
 
 
@@ -90,8 +94,7 @@ def _draw_curve(
     cells: pd.DataFrame,
     periods: list[str],
     name: str,
-    colour: str,
-    line: str,
+    look: Mapping[str, Any],
 ) -> Ends:
     """A curve over the periods; its right end by name, none without a value."""
     rows = cells.set_index("period").reindex(periods)
@@ -99,9 +102,9 @@ def _draw_curve(
         return {}
     low = rows["ci_low"].clip(LOWEST)
     rows = rows.assign(x=range(len(rows)), ci_low=low)
-    curve(axis, "x", rows, 0.1, **DOTS, color=colour, linestyle=line)
+    curve(axis, "x", rows, 0.1, **look)
     last = float(rows["mean"].iloc[-1])
-    return {name: (last, colour)}
+    return {name: (last, look["color"])}
 
 
 def _draw_references(axis: Axes, cells: pd.DataFrame) -> None:

@@ -18,7 +18,7 @@ from kerhrm.files import atomic, write_text
 from kerhrm_paper.evaluation.tables import FALLBACK
 from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.reporting.options import RunOptions
-from kerhrm_paper.reporting.run import COMPARISONS, Run
+from kerhrm_paper.reporting.run import BAND, COMPARISONS, Run
 from kerhrm_paper.runs import costs
 from kerhrm_paper.runs.provenance import check, digest
 
@@ -71,7 +71,7 @@ class Plan:
         if self.is_whole or self.is_apart:
             files.append("config.yaml")
         if not self.is_apart:
-            files.append("choices.csv")
+            files += ["choices.csv", BAND]
         return [name for name in files if self.run.has(name)]
 
 

@@ -1,5 +1,6 @@
 """What follows from the published scores, again: after a change of rules."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -8,6 +9,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.files import atomic, write_text
 from kerhrm_paper.claims.check import evaluate
 from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.evaluation.bands import bands
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest
@@ -19,13 +21,17 @@ from kerhrm_paper.reporting.publish import (
     write_provenance,
     write_report,
 )
-from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.run import BAND, Run
 
+#: of :func:`kerhrm_paper.evaluation.tables.load_paper_values`
+PaperValues = Mapping[tuple[str, ...], float]
 FILES = ["claims.csv", "endpoints.csv", "figures/endpoints.png"]
 
 
 def publish_again(reference: Path, root: Path = Path()) -> Path:
     """Compute endpoints and claims again from the published scores, and the report.
+
+    The band of the algorithm as printed, too, if the tables that it is of are there.
 
     Parameters
     ----------
@@ -49,12 +55,17 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
         problem = f"{reference} holds no published files"
         raise KerhrmError(problem, "name the folder that `kerhrm publish` has written")
     made: dict[str, Any] = dict(run.provenance["tables"])
+    spec = read_yaml(root / "config" / "endpoints.yaml")
+    has_grid = {*spec["band"]["tables"].values()} <= {*run.tables}
     noted = facts(PUBLISHED, root, "") | {
         "command": f"kerhrm publish {reference} --again",
-        "files": FILES,
+        "files": [BAND, *FILES] if has_grid else FILES,
     }
     with restored_on_error(reference):
-        _write_endpoints(run, root / "config")
+        paper = load_paper_values(root / "config" / "paper_values.yaml")
+        if has_grid:
+            _write_band(run, spec, paper)
+        _write_endpoints(run, spec, paper)
         claims = evaluate(reference, PUBLISHED)
         text = claims.to_csv(index=False, float_format="%.6g")
         write_text(reference / "claims.csv", text)
@@ -64,15 +75,27 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     return reference
 
 
-def _write_endpoints(run: Run, config: Path) -> None:
+def _write_band(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> None:
+    """The file of the band."""
+    grid_tables = spec["band"]["tables"].values()
+    found = bands(
+        scores={name: run.scores(name) for name in grid_tables},
+        spec=spec,
+        paper=paper,
+        mark=run.mark(),
+    )
+    write_text(run.folder / BAND, found.to_csv(index=False))
+
+
+def _write_endpoints(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> None:
     """The file of the endpoints, and its figure."""
-    spec = read_yaml(config / "endpoints.yaml")
     published = [name for name in spec["tables"] if name in run.tables]
     tests = endpoints(
         scores={name: run.scores(name) for name in published},
         spec=spec,
-        paper=load_paper_values(config / "paper_values.yaml"),
+        paper=paper,
         mark=run.mark(),
+        band=run.band(),
     )
     write_text(run.folder / "endpoints.csv", tests.to_csv(index=False))
     with TemporaryDirectory() as folder:

@@ -29,6 +29,7 @@ TEXTS = (
     "learner",
 )
 COMPARISONS = "-comparisons"
+BAND = "as_printed_band.csv"
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,13 @@ class Run:
         """The test of each method's mean over a table's settings
         against the paper's."""
         return self._csv("endpoints.csv")
+
+    def band(self) -> pd.DataFrame | None:
+        """Lowest and highest mean over constants that the paper does not print.
+
+        None where the run has no such file.
+        """
+        return self._csv(BAND) if self.has(BAND) else None
 
     def scores(self, table: str) -> pd.DataFrame:
         """Values of every seed."""

@@ -1,5 +1,6 @@
 """Test accuracy under other shares of test rows whose spurious feature agrees."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,35 +12,24 @@ from matplotlib.lines import Line2D
 from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import primary, stand_ins, where
 from kerhrm_paper.reporting.figures import (
-    DOTS,
     GREY,
     LINE,
-    METHODS,
     WIDTH,
     curve,
     finish,
     intervals,
     line_entry,
+    looks,
     style,
     subplots,
 )
 
-#: curves of methods
-LOOKS: dict[str, dict[str, Any]] = {
-    "ERM": {"color": METHODS["ERM"], **DOTS},
-    "DRO": {"color": METHODS["DRO"], **DOTS},
-    "EIIL": {"color": METHODS["EIIL"], **DOTS},
-    "HRM": {"color": METHODS["HRM"], **DOTS},
-    "IRM": {"color": METHODS["IRM"], **DOTS},
-    "JTT": {"color": METHODS["JTT"], **DOTS},
-    "JTT (closed form)": {"color": METHODS["JTT"], "linestyle": "--", **DOTS},
-    "KerHRM": {"color": METHODS["KerHRM"], **DOTS},
-}
 #: references that are lines: name in the legend, and line
 LEVELS = {
     "ref: invariant ceiling": ("bound of the invariant features", "-."),
     "ref: majority": ("a constant", ":"),
 }
+LEGEND = 3  #: columns of the legend
 #: parts of a setting, as ``r_test=0.10,environments=one``
 SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
 
@@ -55,11 +45,13 @@ def shift(cells: pd.DataFrame) -> Figure:
     panels = list(cells.groupby(["data_title", "variant"], sort=False))
     n_columns = 4 if len(panels) > 4 else min(len(panels), 2)
     n_rows = -(-len(panels) // n_columns)
+    entries = _entries(cells)
+    n_lines = -(-len(entries) // LEGEND)
     with style():
         figure, grid = subplots(
             n_rows,
             n_columns,
-            figsize=(WIDTH, 1.1 + 1.55 * n_rows),
+            figsize=(WIDTH, 0.7 + 0.15 * n_lines + 1.55 * n_rows),
             sharex=True,
             sharey=True,
         )
@@ -68,7 +60,7 @@ def shift(cells: pd.DataFrame) -> Figure:
         for axis, panel in zip(grid.flat, panels, strict=False):
             (title, variant), of_panel = panel
             _draw_levels(axis, of_panel)
-            _draw_curves(axis, of_panel)
+            _draw_curves(axis, of_panel, looks(cells["method"]))
             axis.set_title(f"{title}\n{_variant_title(variant)}", loc="left")
         for axis in grid[:, 0]:
             axis.set(ylabel="test accuracy", ylim=(0, 1.02), xlim=(0, 1))
@@ -76,7 +68,7 @@ def shift(cells: pd.DataFrame) -> Figure:
             axis.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
         heading = "share of test rows whose spurious feature agrees with the label"
         heading += f"\nbands: {intervals(cells)}"
-        finish(figure, _entries(cells), heading=heading)
+        finish(figure, entries, heading=heading, columns=LEGEND)
     return figure
 
 
@@ -84,9 +76,8 @@ def _entries(cells: pd.DataFrame) -> list[Line2D]:
     """Entries of the legend."""
     known = set(cells["method"])
     entries = []
-    for method, look in LOOKS.items():
-        if method in known:
-            entries.append(Line2D([], [], label=method, **look))
+    for method, look in looks(cells["method"]).items():
+        entries.append(Line2D([], [], label=method, **look))
     for method, (name, line) in LEVELS.items():
         if method in known:
             entries.append(line_entry(name, line))
@@ -114,9 +105,11 @@ def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
             axis.axhline(rows["mean"].mean(), color=GREY, **LINE, linestyle=line)
 
 
-def _draw_curves(axis: Axes, cells: pd.DataFrame) -> None:
-    """A curve for each method."""
-    for method, look in LOOKS.items():
+def _draw_curves(
+    axis: Axes, cells: pd.DataFrame, of_methods: Mapping[str, dict[str, Any]]
+) -> None:
+    """A curve for each method, by how it looks."""
+    for method, look in of_methods.items():
         rows = where(cells, method=method).sort_values("share")
         if len(rows):
             curve(axis, "share", rows, **look)

@@ -13,9 +13,25 @@ from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
 
-N, M, K_MAX = 300, 150, 4
-FLOATS = ("train", "validation", "ridge", "held_out", "objective", "label_information")
-COUNTS = ("k", "degenerate", "n_starts", "n_label_split", "n_empty", "n_unconverged")
+N = 300
+M = 150
+K_MAX = 4
+FLOATS = (
+    "train",
+    "validation",
+    "ridge",
+    "held_out",
+    "objective",
+    "label_information",
+)
+COUNTS = (
+    "k",
+    "degenerate",
+    "n_starts",
+    "n_label_split",
+    "n_empty",
+    "n_unconverged",
+)
 
 
 def planted(seed: int, noise: float = 0.2, intercept: float = 0.3) -> Problem:
@@ -28,14 +44,29 @@ def planted(seed: int, noise: float = 0.2, intercept: float = 0.3) -> Problem:
     parts = []
     for n in (N, M):
         y = rng.choice([-1.0, 1.0], n)
-        a = np.where(rng.random(n) < 0.8, y, -y)
-        columns = [a + noise * rng.standard_normal(n), rng.standard_normal(n)]
-        columns += [np.full(n, intercept), 0.5 * rng.standard_normal(n)]
-        parts.append([torch.from_numpy(v) for v in (np.stack(columns, axis=1), y)])
+        agrees = rng.random(n) < 0.8
+        attribute = np.where(agrees, y, -y)
+        columns = [
+            attribute + noise * rng.standard_normal(n),
+            rng.standard_normal(n),
+            np.full(n, intercept),
+            0.5 * rng.standard_normal(n),
+        ]
+        psi = np.stack(columns, axis=1)
+        features = torch.from_numpy(psi)
+        labels = torch.from_numpy(y)
+        parts.append((features, labels))
     (psi, y), (psi_v, y_v) = parts
-    f0, f0_v = torch.full_like(y, 0.05), torch.full_like(y_v, -0.05)
     return Problem(
-        psi, psi.new_ones(K_MAX), psi_v, f0, f0_v, y, y_v, "classification", seed
+        u=psi,
+        s=psi.new_ones(K_MAX),
+        psi_validation=psi_v,
+        f0_train=torch.full_like(y, 0.05),
+        f0_validation=torch.full_like(y_v, -0.05),
+        y=y,
+        y_validation=y_v,
+        task="classification",
+        seed=seed,
     )
 
 
@@ -45,13 +76,17 @@ def with_psi(base: Problem, psi: Tensor, psi_v: Tensor) -> Problem:
 
 def first(problem: Problem, *k: int, **options: Any) -> Environments:
     """Environments of the first iteration."""
-    return learn_environments(problem, KerHRMOptions(k=list(k), **options), 1, [], [])
+    settings = KerHRMOptions(k=list(k), **options)
+    return learn_environments(problem, settings, 1, [], [])
 
 
 def direction(theta: Tensor, k: int) -> Directions:
+    """One candidate, of which the first k coefficients count."""
     one = torch.ones(1).double()
-    theta = torch.where(torch.arange(K_MAX) < k, theta, 0.0)
-    return Directions(theta[None], torch.tensor([k]), one, one, 0)
+    in_k = torch.arange(K_MAX) < k
+    theta = torch.where(in_k, theta, 0.0)
+    length = torch.tensor([k])
+    return Directions(theta[None], length, one, one, 0)
 
 
 def later(
@@ -59,16 +94,22 @@ def later(
 ) -> Environments:
     """Environments of the iteration after those that left such directions."""
     settings = KerHRMOptions(k=[k], **options)
-    before = [learn_environments(problem, settings, 1, [], [])] * len(thetas)
+    environments = learn_environments(problem, settings, 1, [], [])
+    n_before = len(thetas)
+    before = [environments] * n_before
     directions = [direction(theta, k) for theta in thetas]
-    return learn_environments(problem, settings, len(thetas) + 1, before, directions)
+    return learn_environments(problem, settings, n_before + 1, before, directions)
 
 
 def same(left: Environments, right: Environments, but: tuple[str, ...] = ()) -> None:
+    """Equal in all fields, ``but`` those named."""
     for name in FLOATS:
-        if name not in but:
-            assert_close(
-                getattr(left, name), getattr(right, name), rtol=1e-6, atol=1e-9
-            )
+        if name in but:
+            continue
+        value = getattr(left, name)
+        expected = getattr(right, name)
+        assert_close(value, expected, rtol=1e-6, atol=1e-9)
     for name in COUNTS:
-        assert torch.equal(getattr(left, name), getattr(right, name)), name
+        value = getattr(left, name)
+        expected = getattr(right, name)
+        assert torch.equal(value, expected), name

@@ -20,15 +20,22 @@ class Data(NamedTuple):
 
     def risks(self, rho: float = 0.05) -> Risks:
         risks = environment_risks(*self, by_size=True)
-        return replace(risks, rho=torch.tensor(rho).double())
+        penalty = torch.tensor(rho).double()
+        return replace(risks, rho=penalty)
 
 
 def data(seed: int, n: int = 40, k: int = 3, n_environments: int = 3) -> Data:
     """Environments that disagree about the regression; none of equal size."""
     rng = np.random.default_rng(seed)
-    psi = rng.standard_normal((n, k)) * rng.uniform(0.3, 3, k)
-    r = rng.dirichlet(np.arange(1, n_environments + 1) / 2, n)
-    y = (r @ rng.standard_normal((n_environments, k)) * psi).sum(
-        -1
-    ) + rng.standard_normal(n)
-    return Data(*(torch.from_numpy(a) for a in (psi, y, r)))
+    scale = rng.standard_normal((n, k))
+    psi = scale * rng.uniform(0.3, 3, k)
+    concentration = np.arange(1, n_environments + 1) / 2
+    r = rng.dirichlet(concentration, n)
+    centres = rng.standard_normal((n_environments, k))
+    signal = (r @ centres * psi).sum(-1)
+    y = signal + rng.standard_normal(n)
+    return Data(
+        psi=torch.from_numpy(psi),
+        y=torch.from_numpy(y),
+        r=torch.from_numpy(r),
+    )

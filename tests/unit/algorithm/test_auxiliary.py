@@ -58,7 +58,9 @@ def cells_of(t: np.ndarray, half: int, n_cells: int = 10) -> tuple[Tensor, Tenso
     trained = t[:half]
     held_out = t[half:]
     cells = Cells.fit(trained, n_cells)
-    return cells.locate(trained), cells.locate(held_out), len(cells)
+    cells_trained = cells.locate(trained)
+    cells_held_out = cells.locate(held_out)
+    return cells_trained, cells_held_out, len(cells)
 
 
 def starts(n: int, k: int = 2, count: int = 3) -> Tensor:
@@ -89,7 +91,10 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
             em=EM(max_iter=max_iter, tol=0.0, per_cluster=per_cluster),
         )
 
-    found = [fitted(m).objective.item() for m in (1, 2, 5, 20, 1000)]
+    found = []
+    for max_iter in (1, 2, 5, 20, 1000):
+        objective_of_fit = fitted(max_iter).objective
+        found.append(objective_of_fit.item())
     for before, after in pairwise(found):
         assert after <= before + 1e-12
 
@@ -106,8 +111,10 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
         normal = torch.distributions.Normal(psi @ theta.mT, sigma)
         points = normal.log_prob(one.y[:, None])  # (n, k)
         joint = [points[cells == c].sum(0) for c in range(count)]
-        likelihoods = torch.stack(joint).logsumexp(-1) - np.log(k)
-        penalty = rho * (theta**2).sum(-1) / (2 * sigma**2)
+        log_likelihoods = torch.stack(joint)
+        likelihoods = log_likelihoods.logsumexp(-1) - np.log(k)
+        lengths = (theta**2).sum(-1)
+        penalty = rho * lengths / (2 * sigma**2)
         value = -likelihoods.sum() / n
         value = value + penalty.sum()
         value.backward()
@@ -116,7 +123,8 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
     parameters = [fit.theta.flatten(), fit.sigma.log()]
     at = torch.cat(parameters).numpy()
     value, slope = objective(at)
-    assert value == pytest.approx(fit.objective.item(), abs=1e-10)
+    objective_of_fit = fit.objective.item()
+    assert value == pytest.approx(objective_of_fit, abs=1e-10)
     assert np.abs(slope).max() < 1e-4
     best = minimize(objective, at, jac=True)
     assert value - best.fun < 1e-6
@@ -164,9 +172,10 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
             if not part.any():
                 continue
             n = int(part.sum())
-            residuals = np.linalg.lstsq(x[part], y[part])[1]
-            variance = residuals[0] / n
-            total += n * np.log(2 * np.pi * np.e * variance)
+            _, squares, *_ = np.linalg.lstsq(x[part], y[part])
+            variance = squares[0] / n
+            constant = 2 * np.pi * np.e
+            total += n * np.log(constant * variance)
         return total
 
     values = {}
@@ -291,17 +300,20 @@ def test_cells() -> None:
 
     categories = np.repeat([[2.0], [7.0], [9.0]], 4, axis=0)
     codes = Cells.fit(categories).locate(categories)
-    assert codes.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    expected = [0] * 4
+    assert codes.tolist() == expected + [1] * 4 + [2] * 4
 
     # two columns of categories: a cell for each pair
     pairs = [[0.0, 0.0], [0.0, 5.0], [1.0, 0.0], [1.0, 5.0]]
     crossed = np.array(pairs * 3)
     both = Cells.fit(crossed)
     assert len(both) == 4
-    assert both.locate(crossed).tolist() == [0, 1, 2, 3] * 3
+    expected = [0, 1, 2, 3] * 3
+    assert both.locate(crossed).tolist() == expected
 
     group = random.integers(3, size=300)
-    places = random.standard_normal((300, 2)) + 20 * group[:, None]
+    centres = 20 * group[:, None]
+    places = random.standard_normal((300, 2)) + centres
     found = Cells.fit(places, 3).locate(places)
     matches = zip(found.tolist(), group.tolist(), strict=True)
     assert len(set(matches)) == 3

@@ -28,13 +28,19 @@ from kerhrm.errors import KerhrmError
 
 def test_a_candidate_uses_the_first_columns_alone() -> None:
     data = planted(0)
-    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
-    psi[:, 3:], psi_v[:, 3:] = 100, -100
+    psi = data.psi_train.clone()
+    psi_v = data.psi_validation.clone()
+    psi[:, 3:] = 100
+    psi_v[:, 3:] = -100
     got = first(data, 2, 3, n_init=3)
-    same(got, first(with_psi(data, psi, psi_v), 2, 3, n_init=3))
-    assert not bool(got.slopes[0, :, 2:].any())
+    other_columns = with_psi(data, psi, psi_v)
+    of_other_columns = first(other_columns, 2, 3, n_init=3)
+    same(got, of_other_columns)
+    slopes_of_2 = got.slopes[0]
+    assert not slopes_of_2[:, 2:].any()
     alone = first(data, 3, n_init=3)
-    assert torch.equal(alone.train[0], got.candidate(3).train)
+    of_3 = got.candidate(3)
+    assert torch.equal(alone.train[0], of_3.train)
 
 
 @pytest.mark.parametrize("projection", ["newest", "all"])
@@ -43,89 +49,111 @@ def test_directions_are_taken_out(
 ) -> None:
     data = planted(0)
     rng = np.random.default_rng(0)
-    thetas = [torch.from_numpy(rng.standard_normal(K_MAX)) for _ in range(3)]
+    thetas = []
+    projections = []
+    for _ in range(3):
+        theta = rng.standard_normal(K_MAX)
+        along_theta = np.outer(theta, theta) / (theta @ theta)
+        thetas.append(torch.from_numpy(theta))
+        projections.append(np.eye(4) - along_theta)
     got = later(data, *thetas, n_init=3, projection=projection)
-    projections = [np.eye(4) - np.outer(t, t) / float(t @ t) for t in thetas]
     used = projections if projection == "all" else projections[-1:]
     expected = data.psi_train.numpy()
     for matrix in used:
         expected = expected @ matrix
-    np.testing.assert_allclose(seen[-1][0], expected, atol=1e-12)
+    psi, _ = seen[-1]
+    np.testing.assert_allclose(psi, expected, atol=1e-12)
     if projection == "newest":  # what points have along theta does not matter
-        along, along_v = (torch.from_numpy(rng.standard_normal((n, 1))) for n in (N, M))
-        moved = with_psi(
-            data,
-            data.psi_train + along * thetas[2],
-            data.psi_validation + along_v * thetas[2],
-        )
+        along = torch.from_numpy(rng.standard_normal((N, 1)))
+        along_v = torch.from_numpy(rng.standard_normal((M, 1)))
+        newest = thetas[-1]
+        psi = data.psi_train + along * newest
+        psi_v = data.psi_validation + along_v * newest
+        moved = with_psi(data, psi, psi_v)
         same(got, later(moved, *thetas, n_init=3))
 
 
 def test_what_the_iterations_before_left_is_needed() -> None:
-    with pytest.raises(
-        KerhrmError, match="iteration 3 needs the environments and directions"
-    ):
-        learn_environments(planted(0), KerHRMOptions(k=[4]), 3, [], [])
-    with pytest.raises(
-        KerhrmError, match="k=9 exceeds the 4 reduced features; lower k"
-    ):
-        first(planted(0), 2, 9)
+    data = planted(0)
+    options = KerHRMOptions(k=[4])
+    message = "iteration 3 needs the environments and directions"
+    with pytest.raises(KerhrmError, match=message):
+        learn_environments(data, options, 3, [], [])
+    message = "k=9 exceeds the 4 reduced features; lower k"
+    with pytest.raises(KerhrmError, match=message):
+        first(data, 2, 9)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_unit_of_psi_does_not_matter(intercept: bool) -> None:
     data = planted(0)
-    scaled = with_psi(data, 1e3 * data.psi_train, 1e3 * data.psi_validation)
+    psi = 1e3 * data.psi_train
+    psi_v = 1e3 * data.psi_validation
+    scaled = with_psi(data, psi, psi_v)
     # one start: two would end at the same optimum, and rounding choose
     options = {
         "n_init": 1,
         "clustering_ridge": [1e-2],
         "clustering_intercept": intercept,
     }
-    same(first(data, 2, 4, **options), first(scaled, 2, 4, **options))
+    plain = first(data, 2, 4, **options)
+    same(plain, first(scaled, 2, 4, **options))
 
 
 def test_labels_as_targets_are_residuals_of_an_offset_of_zero() -> None:
     data = planted(3, 0.5)
-    zero = {
-        "f0_train": torch.zeros(N).double(),
-        "f0_validation": torch.zeros(M).double(),
-    }
+    without_offset = replace(
+        data,
+        f0_train=torch.zeros(N).double(),
+        f0_validation=torch.zeros(M).double(),
+    )
     labels = first(data, 2, 4, clustering_target="label")
-    same(labels, first(replace(data, **zero), 2, 4))
-    assert not torch.allclose(first(data, 2, 4).held_out, labels.held_out)
+    same(labels, first(without_offset, 2, 4))
+    residuals = first(data, 2, 4)
+    assert not torch.allclose(residuals.held_out, labels.held_out)
 
 
 def test_an_intercept_makes_a_shift_of_all_labels_harmless() -> None:
     data = planted(0, 0.5, intercept=0.0)
-    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
-    psi[:, 2], psi_v[:, 2] = psi[:, 1] ** 2, psi_v[:, 1] ** 2
+    psi = data.psi_train.clone()
+    psi_v = data.psi_validation.clone()
+    psi[:, 2] = psi[:, 1] ** 2
+    psi_v[:, 2] = psi_v[:, 1] ** 2
     data = with_psi(data, psi, psi_v)
     shifted = replace(
         data, f0_train=data.f0_train - 3, f0_validation=data.f0_validation - 3
     )
-    free: dict[str, Any] = {"clustering_ridge": [1e-9], "noise_sd": 0.5, "n_init": 4}
-    one, other = (
-        first(d, 2, 4, clustering_intercept=True, **free) for d in (data, shifted)
-    )
+    free: dict[str, Any] = {
+        "clustering_ridge": [1e-9],
+        "noise_sd": 0.5,
+        "n_init": 4,
+    }
+    one = first(data, 2, 4, clustering_intercept=True, **free)
+    other = first(shifted, 2, 4, clustering_intercept=True, **free)
     same(one, other)
     assert_close(other.intercept, one.intercept + 3)
-    plain, moved = first(data, 4, **free), first(shifted, 4, **free)
+    plain = first(data, 4, **free)
+    moved = first(shifted, 4, **free)
     assert not torch.allclose(plain.held_out, moved.held_out)
 
 
 def test_the_first_kernel_may_be_that_of_the_inputs() -> None:
-    data, other = planted(0), planted(5)
-    x = other.psi_train.float(), other.psi_validation.float()
+    data = planted(0)
+    other = planted(5)
+    x = other.psi_train.float()
+    x_v = other.psi_validation.float()
     settings = KerHRMOptions(k=[2, 4], first_kernel="inputs")
-    got = learn_environments(data, settings, 1, [], [], inputs=x)
+    got = learn_environments(data, settings, 1, [], [], inputs=(x, x_v))
     assert got.k.tolist() == [2, 4]
-    expected = first(with_psi(data, x[0].double(), x[1].double()), 4)
+    of_inputs = with_psi(data, x.double(), x_v.double())
+    expected = first(of_inputs, 4)
     for k in (2, 4):  # one clustering serves every k: that of all 4 inputs
         assert_close(got.candidate(k).train, expected.train[0])
     # the second iteration is about features
     theta = direction(torch.ones(K_MAX).double(), 4)
-    again = learn_environments(data, settings, 2, [got], [theta], inputs=x)
-    same(again, learn_environments(data, KerHRMOptions(k=[4]), 2, [expected], [theta]))
+    again = learn_environments(data, settings, 2, [got], [theta], inputs=(x, x_v))
+    of_features = KerHRMOptions(k=[4])
+    expected = learn_environments(data, of_features, 2, [expected], [theta])
+    same(again, expected)
     with pytest.raises(KerhrmError, match="first_kernel='inputs' needs the points x"):
         learn_environments(data, settings, 1, [], [])

@@ -19,12 +19,17 @@ from kerhrm.algorithm.labels import label_bins, label_information
 def hard(
     environment: np.ndarray | list[int], n_environments: int | None = None
 ) -> Tensor:
+    """Memberships (n, K) of 0 and 1."""
     environment = torch.as_tensor(environment)
-    return one_hot(environment, n_environments or int(environment.max()) + 1).double()
+    if n_environments is None:
+        n_environments = int(environment.max()) + 1
+    return one_hot(environment, n_environments).double()
 
 
 def soft(seed: int, n: int, n_environments: int) -> Tensor:
-    draws = np.random.default_rng(seed).dirichlet(np.full(n_environments, 0.3), n)
+    """Memberships (n, K) between 0 and 1."""
+    rng = np.random.default_rng(seed)
+    draws = rng.dirichlet(np.full(n_environments, 0.3), n)
     return torch.from_numpy(draws)
 
 
@@ -38,30 +43,35 @@ def test_soft_environments_by_the_definition(
     seed: int, n: int, n_environments: int, n_bins: int
 ) -> None:
     r = soft(seed, n, n_environments)
-    bins = np.random.default_rng(seed + 1).integers(n_bins, size=n)
+    rng = np.random.default_rng(seed + 1)
+    bins = rng.integers(n_bins, size=n)
     joint = np.zeros((n_environments, n_bins))
     for i in range(n):
         for e in range(n_environments):
-            joint[e, bins[i]] += float(r[i, e]) / n
-    p, q = joint.sum(1), joint.sum(0)
-    information = sum(
-        joint[e, b] * math.log(joint[e, b] / (p[e] * q[b]))
-        for e in range(n_environments)
-        for b in range(n_bins)
-        if joint[e, b] > 0
-    )
+            share = float(r[i, e])
+            joint[e, bins[i]] += share / n
+    p = joint.sum(1)
+    q = joint.sum(0)
+    information = 0.0
+    for e in range(n_environments):
+        for b in range(n_bins):
+            if joint[e, b] > 0:
+                ratio = joint[e, b] / (p[e] * q[b])
+                information += joint[e, b] * math.log(ratio)
     smaller = min(entropy(p), entropy(q))
     expected = information / smaller if smaller > 1e-9 else 0.0
-    got = float(label_information(r, torch.from_numpy(bins)))
+    got = label_information(r, torch.from_numpy(bins))
     assert math.isclose(got, expected, rel_tol=1e-7, abs_tol=1e-7)
 
 
 def test_few_values_are_their_own_bins() -> None:
-    assert label_bins(torch.tensor([-1.0, 1.0, 1.0])).tolist() == [0, 1, 1]
+    signs = torch.tensor([-1.0, 1.0, 1.0])
+    assert label_bins(signs).tolist() == [0, 1, 1]
     grades = torch.tensor([2.5, -3.0, 10.0, 2.5], dtype=torch.float64)
     assert label_bins(grades).tolist() == [1, 0, 2, 1]
     counts = torch.tensor([3.0, 0.0, 0.0, 2.0, 0.0, 1.0])
-    assert label_bins(counts, n_bins=4).tolist() == [3, 0, 0, 2, 0, 1]
+    bins = label_bins(counts, n_bins=4)
+    assert bins.tolist() == [3, 0, 0, 2, 0, 1]
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(11, 60), n_bins=st.integers(2, 10))
@@ -73,40 +83,54 @@ def test_many_values_fall_into_bins_of_equal_size(
     bins = label_bins(y, n_bins)
     counts = torch.bincount(bins, minlength=n_bins)
     assert len(counts) == n_bins
-    assert int(counts.max() - counts.min()) <= 1
-    assert bool((bins[y.argsort()].diff() >= 0).all())
+    assert counts.max() - counts.min() <= 1
+    in_order_of_y = bins[y.argsort()]
+    assert (in_order_of_y.diff() >= 0).all()
     order = torch.from_numpy(rng.permutation(n))
-    assert torch.equal(label_bins(y[order], n_bins), bins[order])
+    permuted = label_bins(y[order], n_bins)
+    assert torch.equal(permuted, bins[order])
 
 
 def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:
-    return torch.from_numpy(
-        np.random.default_rng(seed).dirichlet([0.7] * n_clusters, m)
-    )
+    rng = np.random.default_rng(seed)
+    draws = rng.dirichlet([0.7] * n_clusters, m)
+    return torch.from_numpy(draws)
 
 
 def test_draws_have_the_probabilities() -> None:
     p = [0.1, 0.6, 0.3]
-    got = assign(torch.tensor([p] * 20_000).double(), "drawn", 3, "t=1", "k=5", "train")
-    assert bool((got.sum(1) == 1).all())
+    n = 20_000
+    r = torch.tensor([p] * n).double()
+    got = assign(r, "drawn", 3, "t=1", "k=5", "train")
+    assert (got.sum(1) == 1).all()
     counts = got.sum(0).numpy()
-    assert stats.chisquare(counts, 20_000 * np.array(p)).pvalue > 1e-3
+    expected = n * np.array(p)
+    assert stats.chisquare(counts, expected).pvalue > 1e-3
 
 
 def test_draws_belong_to_their_seed_and_name() -> None:
     r = shares(1)
-    first, again = (assign(r, "drawn", 3, "t=1", "k=5") for _ in range(2))
+    first = assign(r, "drawn", 3, "t=1", "k=5")
+    again = assign(r, "drawn", 3, "t=1", "k=5")
     assert torch.equal(first, again)
-    for seed, name in ((4, ("t=1", "k=5")), (3, ("t=2", "k=5")), (3, ("t=1", "k=10"))):
-        assert not torch.equal(first, assign(r, "drawn", seed, *name))
+    other_seed = assign(r, "drawn", 4, "t=1", "k=5")
+    other_iteration = assign(r, "drawn", 3, "t=2", "k=5")
+    other_dimension = assign(r, "drawn", 3, "t=1", "k=10")
+    assert not torch.equal(first, other_seed)
+    assert not torch.equal(first, other_iteration)
+    assert not torch.equal(first, other_dimension)
 
 
 def test_what_belongs_nowhere_stays_there() -> None:
     r = torch.zeros(30, 3).double()
     for how in ("drawn", "hard"):
-        assert not bool(assign(r, how, 0).any())  # type: ignore[arg-type]
+        assigned = assign(r, how, 0)  # type: ignore[arg-type]
+        assert not assigned.any()
     # the share of a dropped environment is nobody's
     r[:, 1] = 0.5
-    drawn = assign(r.repeat(200, 1), "drawn", 0)
-    assert drawn[:, [0, 2]].sum() == 0
-    assert stats.binomtest(int(drawn[:, 1].sum()), 6000, 0.5).pvalue > 1e-3
+    repeated = r.repeat(200, 1)
+    drawn = assign(repeated, "drawn", 0)
+    elsewhere = drawn[:, [0, 2]]
+    assert elsewhere.sum() == 0
+    n_drawn = int(drawn[:, 1].sum())
+    assert stats.binomtest(n_drawn, 6000, 0.5).pvalue > 1e-3

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -21,7 +22,9 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Memberships
 from kerhrm.options import Task
 
-N, M, K_MAX = 40, 16, 5
+N = 40
+M = 16
+K_MAX = 5
 ALPHAS = [0.0, 0.5, 10.0]
 OPTIONS = KerHRMOptions(alpha=ALPHAS)
 
@@ -31,12 +34,19 @@ def random_problem(
 ) -> Problem:
     """Features of unequal scale; ``unit`` multiplies Psi."""
     rng = np.random.default_rng(seed)
-    scale = np.geomspace(5, 0.5, K_MAX) * rng.uniform(0.5, 2)
-    u, psi_v = (rng.standard_normal((n, K_MAX)) * scale for n in (N, M))
-    f0, f0_v = (0.1 * rng.standard_normal(n) for n in (N, M))
-    y, y_v = (rng.choice([-1.0, 1.0], n) for n in (N, M))
-    arrays = (u * unit, np.ones(K_MAX), psi_v * unit, f0, f0_v, y, y_v)
-    return Problem(*(torch.from_numpy(a) for a in arrays), task, seed)
+    decay = np.geomspace(5, 0.5, K_MAX)
+    scale = decay * rng.uniform(0.5, 2)
+    u = rng.standard_normal((N, K_MAX)) * scale
+    psi_v = rng.standard_normal((M, K_MAX)) * scale
+    f0 = 0.1 * rng.standard_normal(N)
+    f0_v = 0.1 * rng.standard_normal(M)
+    y = rng.choice([-1.0, 1.0], N)
+    y_v = rng.choice([-1.0, 1.0], M)
+    u, s, psi_v, f0, f0_v, y, y_v = map(
+        torch.from_numpy,
+        (u * unit, np.ones(K_MAX), psi_v * unit, f0, f0_v, y, y_v),
+    )
+    return Problem(u, s, psi_v, f0, f0_v, y, y_v, task, seed)
 
 
 def given_environments(train: Tensor, validation: Tensor, k: list[int]) -> Memberships:
@@ -52,10 +62,12 @@ def given_environments(train: Tensor, validation: Tensor, k: list[int]) -> Membe
 def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Memberships:
     """Arbitrary soft environments, other ones for every k."""
     rng = np.random.default_rng(seed)
-    train, validation = (
-        torch.from_numpy(rng.dirichlet(np.full(n_environments, 0.5), (len(k), n)))
-        for n in (N, M)
-    )
+    shape = len(k)
+    concentration = np.full(n_environments, 0.5)
+    draws = rng.dirichlet(concentration, (shape, N))
+    train = torch.from_numpy(draws)
+    draws_v = rng.dirichlet(concentration, (shape, M))
+    validation = torch.from_numpy(draws_v)
     return replace(
         given_environments(train[0], validation[0], k),
         train=train,
@@ -69,33 +81,56 @@ def test_every_candidate_minimises_its_losses_and_the_penalty(
     total: str, weights: str
 ) -> None:
     """Derivatives by autograd; environments of earlier iterations have no say."""
-    problem, learned = random_problem(4), environments([2, 5])
+    problem = random_problem(4)
+    learned = environments([2, 5])
     pad = torch.nn.functional.pad  # a third environment, without any point
-    padded = {
-        part: pad(getattr(learned, part), (0, 1)) for part in ("train", "validation")
-    }
+    padded = replace(
+        learned,
+        train=pad(learned.train, (0, 1)),
+        validation=pad(learned.validation, (0, 1)),
+    )
     settings = KerHRMOptions(alpha=ALPHAS, total=total, weights=weights, ridge=0.0)
     before = environments([1], seed=9, n_environments=3)
-    got = learn_directions(problem, [before, replace(learned, **padded)], settings)
-    assert got.k.tolist() == [2, 2, 2, 5, 5, 5]
-    assert got.alpha.tolist() == ALPHAS * 2
-    for c, (k, alpha) in enumerate(
-        zip(got.k.tolist(), got.alpha.tolist(), strict=True)
-    ):
-        psi, r = problem.reduced(k)[0], learned.train[c // 3]
+    got = learn_directions(problem, [before, padded], settings)
+    ks = got.k.tolist()
+    alphas = got.alpha.tolist()
+    assert ks == [2, 2, 2, 5, 5, 5]
+    assert alphas == ALPHAS * 2
+    for c, (k, alpha) in enumerate(zip(ks, alphas, strict=True)):
+        psi, _ = problem.reduced(k)
+        r = learned.train[c // 3]
         theta = got.theta[c, :k].clone().requires_grad_()
         squares = (psi @ theta - problem.target) ** 2
-        losses = [(r[:, e] * squares).sum() / r[:, e].sum() for e in range(2)]
-        slopes = [
-            torch.autograd.grad(loss, theta, create_graph=True)[0] for loss in losses
-        ]
-        w = r.mean(0) if weights == "by_size" else torch.full((2,), 0.5).double()
-        mean = w @ torch.stack(slopes)
-        variance = w @ ((torch.stack(slopes) - mean) ** 2).sum(1)
-        risk = (2 if total == "sum" else 1) * w @ torch.stack(losses)
-        (slope,) = torch.autograd.grad(risk + alpha / (psi**2).mean() * variance, theta)
-        assert float(slope.abs().max()) < 1e-6
-        assert not bool(got.theta[c, k:].any())
+        losses = []
+        slopes = []
+        for e in range(2):
+            size = r[:, e].sum()
+            loss = (r[:, e] * squares).sum() / size
+            (slope,) = torch.autograd.grad(loss, theta, create_graph=True)
+            losses.append(loss)
+            slopes.append(slope)
+
+        w = torch.full((2,), 0.5).double()
+        if weights == "by_size":
+            w = r.mean(0)
+        gradients = torch.stack(slopes)
+        deviations = gradients - w @ gradients
+        variance = w @ (deviations**2).sum(1)
+        factor = 2 if total == "sum" else 1
+        risk = factor * w @ torch.stack(losses)
+        unit = (psi**2).mean()
+        objective = risk + alpha / unit * variance
+        (slope,) = torch.autograd.grad(objective, theta)
+        assert slope.abs().max() < 1e-6
+        beyond_k = got.theta[c, k:]
+        assert not beyond_k.any()
+
+
+def scores_of_points(outputs: np.ndarray, y: np.ndarray, task: Task) -> np.ndarray:
+    """Hits of a classification, negative squared errors of a regression."""
+    if task == "classification":
+        return (outputs > 0) == (y > 0)
+    return -((outputs - y) ** 2)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -104,7 +139,8 @@ def test_the_unit_of_psi_does_not_matter(unit: float, penalty: str) -> None:
     learned = [environments([2, 5])]
     settings = KerHRMOptions(alpha=ALPHAS, penalty=penalty)
     plain = learn_directions(random_problem(), learned, settings)
-    scaled = learn_directions(random_problem(unit=unit), learned, settings)
+    problem_in_unit = random_problem(unit=unit)
+    scaled = learn_directions(problem_in_unit, learned, settings)
     assert_close(scaled.theta * unit, plain.theta, rtol=1e-7, atol=1e-10)
     assert torch.equal(scaled.score, plain.score)
     assert scaled.chosen == plain.chosen
@@ -113,26 +149,25 @@ def test_the_unit_of_psi_does_not_matter(unit: float, penalty: str) -> None:
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None:
     problem = random_problem(task=task)
-    learned = [environments([2, 5], seed=1), environments([2], seed=2)]
+    first = environments([2, 5], seed=1)
+    second = environments([2], seed=2)
+    learned = [first, second]
     directions = learn_directions(problem, learned, OPTIONS)
     psi = torch.cat([problem.psi_train, problem.psi_validation])
     f0 = torch.cat([problem.f0_train, problem.f0_validation])
-    y = torch.cat([problem.y, problem.y_validation]).numpy()
-    for theta, score in zip(directions.theta, directions.score.tolist(), strict=True):
+    labels = torch.cat([problem.y, problem.y_validation])
+    y = labels.numpy()
+    scores = directions.score.tolist()
+    for theta, score in zip(directions.theta, scores, strict=True):
         outputs = (f0 + psi @ theta).numpy()
-        points = (
-            (outputs > 0) == (y > 0)
-            if task == "classification"
-            else -((outputs - y) ** 2)
-        )
-        means = [
-            np.average(
-                points, weights=torch.cat([e.train[g, :, j], e.validation[g, :, j]])
-            )
-            for e in learned
-            for g in range(len(e.k))
-            for j in range(2)
-        ]
+        points = scores_of_points(outputs, y, task)
+        means = []
+        for e in learned:
+            shares = torch.cat([e.train, e.validation], 1)
+            for g in range(len(e.k)):
+                for j in range(2):
+                    mean = np.average(points, weights=shares[g, :, j])
+                    means.append(mean)
         assert score == pytest.approx(min(means), rel=1e-9)
 
 
@@ -140,132 +175,189 @@ def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None
 def test_pooled_validation_picks_where_it_is_the_rule(task: Task) -> None:
     problem = random_problem(5, task)
     settings = KerHRMOptions(alpha=ALPHAS, stop_by="pooled")
-    directions = learn_directions(problem, [environments([2, 5])], settings)
-    psi, y = problem.psi_validation.numpy(), problem.y_validation.numpy()
-    f = directions.theta.numpy() @ psi.T + problem.f0_validation.numpy()
-    points = (f > 0) == (y > 0) if task == "classification" else -((f - y) ** 2)
-    np.testing.assert_allclose(directions.score, points.mean(-1))
-    assert directions.chosen == points.mean(-1).argmax()
+    learned = [environments([2, 5])]
+    directions = learn_directions(problem, learned, settings)
+    psi = problem.psi_validation.numpy()
+    y = problem.y_validation.numpy()
+    f0 = problem.f0_validation.numpy()
+    f = directions.theta.numpy() @ psi.T + f0
+    means = scores_of_points(f, y, task).mean(-1)
+    assert_allclose(directions.score, means)
+    assert directions.chosen == means.argmax()
 
 
 def test_an_environment_that_was_dropped_does_not_score() -> None:
-    problem, three = random_problem(), environments([2], n_environments=3)
-    train, validation = three.train.clone(), three.validation.clone()
-    train[..., 1], validation[..., 1] = 0, 0
+    problem = random_problem()
+    three = environments([2], n_environments=3)
+    train = three.train.clone()
+    validation = three.validation.clone()
+    train[..., 1] = 0
+    validation[..., 1] = 0
     left = replace(three, train=train, validation=validation)
-    without = replace(three, train=train[..., ::2], validation=validation[..., ::2])
-    got, expected = (learn_directions(problem, [e], OPTIONS) for e in (left, without))
+    without = replace(
+        three,
+        train=train[..., ::2],
+        validation=validation[..., ::2],
+    )
+    got = learn_directions(problem, [left], OPTIONS)
+    expected = learn_directions(problem, [without], OPTIONS)
     assert_close(got.theta, expected.theta)
     assert_close(got.score, expected.score)
-    assert bool((learn_directions(problem, [three], OPTIONS).score != got.score).any())
+    with_all_three = learn_directions
+    scores_of_three = with_all_three(problem, [three], OPTIONS).score
+    assert (scores_of_three != got.score).any()
 
 
 @pytest.mark.parametrize(
     ("degenerate", "eligible"),
-    [([0, 1, 0], [0, 1, 2, 6, 7, 8]), ([1, 1, 0], [6, 7, 8]), ([1, 1, 1], range(9))],
+    [
+        pytest.param([0, 1, 0], [0, 1, 2, 6, 7, 8], id="one of three"),
+        pytest.param([1, 1, 0], [6, 7, 8], id="two of three"),
+        pytest.param([1, 1, 1], range(9), id="all"),
+    ],
 )
 def test_a_degenerate_clustering_is_chosen_only_if_there_is_no_other(
     degenerate: list[int], eligible: list[int]
 ) -> None:
     barred = False
     for seed in range(6):
-        problem, free = random_problem(seed), environments([1, 3, 5])
-        held = replace(free, degenerate=torch.tensor(degenerate).bool())
+        problem = random_problem(seed)
+        free = environments([1, 3, 5])
+        flags = torch.tensor
+        held = replace(free, degenerate=flags(degenerate).bool())
         directions = learn_directions(problem, [held], OPTIONS)
-        best = max(eligible, key=lambda c: (float(directions.score[c]), -c))
+
+        def score_then_order(candidate: int) -> tuple[float, int]:
+            """By which candidates are ranked: the earlier one among equals."""
+            return float(directions.score[candidate]), -candidate  # noqa: B023
+
+        best = max(eligible, key=score_then_order)
         assert directions.chosen == best
-        barred |= int(directions.score.argmax()) not in eligible
+        best_of_all = int(directions.score.argmax())
+        barred |= best_of_all not in eligible
         plain = learn_directions(problem, [free], OPTIONS)
         assert_close(directions.theta, plain.theta)
-    assert barred == (len(eligible) < 9)
+    some_are_barred = len(eligible) < 9
+    assert barred == (some_are_barred)
 
 
 def test_degenerate_environments_do_not_score() -> None:
     def marked(e: Memberships, *flags: bool) -> Memberships:
         return replace(e, degenerate=torch.tensor(flags))
 
-    first, second = environments([2, 5], 1), environments([2], 2)
-    weights = all_memberships(
-        [marked(first, False, True), marked(second, True)], "validation"
-    ).sum(-1)
-    assert bool((weights[:2] > 0).all())
+    first = environments([2, 5], 1)
+    second = environments([2], 2)
+    half_of_first = marked(first, False, True)
+    all_of_second = marked(second, True)
+    some = [half_of_first, all_of_second]
+    weights = all_memberships(some, "validation").sum(-1)
+    assert (weights[:2] > 0).all()
     assert weights[2:].tolist() == [0] * 4
     # where there is no other, what there is scores
-    every = all_memberships(
-        [marked(first, True, True), marked(second, True)], "validation"
-    )
-    assert_close(every, all_memberships([first, second], "validation"))
+    all_of_first = marked(first, True, True)
+    all_degenerate = [all_of_first, all_of_second]
+    every = all_memberships(all_degenerate, "validation")
+    unmarked = all_memberships([first, second], "validation")
+    assert_close(every, unmarked)
 
 
 def ends(*thetas: list[float]) -> list[Directions]:
     """Iterations of one candidate each."""
     one = torch.zeros(1).double()
-    padded = [torch.tensor([*t, *[0.0] * (K_MAX - len(t))]).double() for t in thetas]
-    return [
-        Directions(t[None], torch.tensor([K_MAX]), one, one + i, 0)
-        for i, t in enumerate(padded)
-    ]
+    k = torch.tensor([K_MAX])
+    iterations = []
+    for i, theta in enumerate(thetas):
+        padded = torch.zeros(1, K_MAX).double()
+        padded[0, : len(theta)] = torch.tensor(theta)
+        score = one + i
+        iterations.append(Directions(padded, k, one, score, 0))
+    return iterations
 
 
 def test_the_iteration_is_chosen_by_all_environments() -> None:
     problem = random_problem()
-    psi, psi_v = problem.psi_train.clone(), problem.psi_validation.clone()
-    psi[:, 0], psi_v[:, 0] = problem.y, problem.y_validation  # so column 0 is the label
-    psi[:, 1] = psi_v[:, 1] = 10.0
+    psi = problem.psi_train.clone()
+    psi_v = problem.psi_validation.clone()
+    # so column 0 is the label
+    psi[:, 0] = problem.y
+    psi_v[:, 0] = problem.y_validation
+    psi[:, 1] = 10.0
+    psi_v[:, 1] = 10.0
     problem = replace(problem, u=psi, psi_validation=psi_v)
-    right, wrong, always_up = [10.0], [-10.0], [0.0, 1.0]
+    right = [10.0]
+    wrong = [-10.0]
+    always_up = [0.0, 1.0]
     learned = [environments([5], seed) for seed in range(3)]
 
     def chosen(
         environments: list[Memberships], *thetas: list[float], final: str = "best"
     ) -> int:
         options = KerHRMOptions(final=final)
-        return select_iteration(problem, environments, ends(*thetas), options).iteration
+        directions = ends(*thetas)
+        selected = select_iteration(problem, environments, directions, options)
+        return selected.iteration
 
     assert chosen(learned, wrong, wrong, right) == 3
     assert chosen(learned, wrong, right, right) == 2  # the earliest among equals
     assert chosen(learned, right, wrong, wrong) == 1
     assert chosen(learned, right, wrong, wrong, final="last") == 3
     # only an environment of the last iteration tells these two apart
-    hits = [(y > 0).double()[:, None] for y in (problem.y, problem.y_validation)]
-    positives = given_environments(*hits, [5])
-    everybody = given_environments(*map(torch.ones_like, hits), [5])
+    hits = (problem.y > 0).double()[:, None]
+    hits_v = (problem.y_validation > 0).double()[:, None]
+    positives = given_environments(hits, hits_v, [5])
+    ones = torch.ones_like(hits)
+    ones_v = torch.ones_like(hits_v)
+    everybody = given_environments(ones, ones_v, [5])
     assert chosen([positives] * 2, always_up, right) == 1
     assert chosen([positives, everybody], always_up, right) == 2
 
 
 def test_points_score_by_sign_or_squared_error() -> None:
-    outputs, y = (
-        torch.tensor([0.3, -2.0, 0.0, 5.0]),
-        torch.tensor([1.0, -1.0, -1.0, -1.0]),
-    )
+    outputs = torch.tensor([0.3, -2.0, 0.0, 5.0])
+    y = torch.tensor([1.0, -1.0, -1.0, -1.0])
     scores = point_scores(outputs, y, "classification")
     assert scores.dtype == torch.float64
     assert scores.tolist() == [1, 1, 1, 0]  # an output of 0 is the class -1
-    outputs, y = torch.tensor([[0.5, -2.0], [1.0, 3.0]]), torch.tensor([1.0, -2.0])
-    assert point_scores(outputs, y, "regression").tolist() == [[-0.25, 0], [0, -25]]
+    outputs = torch.tensor([[0.5, -2.0], [1.0, 3.0]])
+    y = torch.tensor([1.0, -2.0])
+    scores = point_scores(outputs, y, "regression")
+    expected = [[-0.25, 0], [0, -25]]
+    assert scores.tolist() == expected
 
 
 def test_erm_is_ridge_regression_with_k_by_validation() -> None:
     random = np.random.default_rng(0)
-    u, _ = np.linalg.qr(random.standard_normal((60, 5)))
-    s, theta = np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([1.0, -1.0, 1.0, 0.0, 0.0])
+    entries = random.standard_normal((60, 5))
+    u, _ = np.linalg.qr(entries)
+    s = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
+    theta = np.array([1.0, -1.0, 1.0, 0.0, 0.0])
     psi = random.standard_normal((400, 5))
-    f0, f0_new = random.standard_normal(60), random.standard_normal(400)
-    y = f0 + (u * s) @ theta + 0.5 * random.standard_normal(60)
-    y_new = f0_new + psi @ theta + 0.5 * random.standard_normal(400)
+    f0 = random.standard_normal(60)
+    f0_new = random.standard_normal(400)
+    noise = 0.5 * random.standard_normal(60)
+    noise_new = 0.5 * random.standard_normal(400)
+    y = f0 + (u * s) @ theta + noise
+    y_new = f0_new + psi @ theta + noise_new
     arrays = map(torch.from_numpy, (u, s, psi, f0, f0_new, y, y_new))
-    got = erm_direction(Problem(*arrays, "regression", 0), [5, 1, 3], [0.1])
-    errors, expected = [], []
-    for k in (1, 3, 5):
+    problem = Problem(*arrays, "regression", 0)
+    got = erm_direction(problem, [5, 1, 3], [0.1])
+
+    dimensions = (1, 3, 5)
+    errors = []
+    expected = []
+    for k in dimensions:
         features = (u * s)[:, :k]
-        penalty = 0.1 * (features**2).sum() / k * np.eye(k)
-        expected.append(
-            np.linalg.solve(features.T @ features + penalty, features.T @ (y - f0))
-        )
-        errors.append(((psi[:, :k] @ expected[-1] - (y_new - f0_new)) ** 2).mean())
+        mean_square = (features**2).sum() / k
+        second = features.T @ features
+        penalised = second + 0.1 * mean_square * np.eye(k)
+        right = features.T @ (y - f0)
+        solution = np.linalg.solve(penalised, right)
+        residuals = psi[:, :k] @ solution - (y_new - f0_new)
+        expected.append(solution)
+        errors.append((residuals**2).mean())
     best = int(np.argmin(errors))
-    assert (got.k, got.iteration) == ((1, 3, 5)[best], 0)
-    np.testing.assert_allclose(got.theta[: got.k], expected[best])
-    assert not bool(got.theta[got.k :].any())
+    assert got.k == dimensions[best]
+    assert got.iteration == 0
+    assert_allclose(got.theta[: got.k], expected[best])
+    assert not got.theta[got.k :].any()
     assert got.score == pytest.approx(-min(errors))

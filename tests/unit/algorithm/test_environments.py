@@ -9,6 +9,8 @@ import torch
 from planted_environments import FLOATS, K_MAX, M, N, first, later, planted, with_psi
 from torch.testing import assert_close
 
+from kerhrm.algorithm.records import Environments
+
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_planted_split_is_inferred(seed: int) -> None:
@@ -17,35 +19,41 @@ def test_the_planted_split_is_inferred(seed: int) -> None:
     assert got.k.tolist() == [2, 4]
     assert got.train.shape == (2, N, 2)
     assert got.validation.shape == (2, M, 2)
-    assert not bool(got.degenerate.any())
-    assert float(got.label_information.max()) < 0.05
+    assert not got.degenerate.any()
+    assert got.label_information.max() < 0.05
     for psi, y, r in (
         (data.psi_train, data.y, got.train),
         (data.psi_validation, data.y_validation, got.validation),
     ):
         agrees = (psi[:, 0] > 0) == (y > 0)
-        share = ((r[..., 0] > 0.5) == agrees).double().mean(-1)
+        in_first = r[..., 0] > 0.5
+        share = (in_first == agrees).double().mean(-1)
         # either one may come first
-        assert float(torch.maximum(share, 1 - share).min()) == 1
-        assert_close(r.sum(-1), torch.ones_like(r[..., 0]))
+        agreement = torch.maximum(share, 1 - share)
+        assert agreement.min() == 1
+        total = r.sum(-1)
+        assert_close(total, torch.ones_like(total))
 
 
 def test_likelier_label_splits_are_set_aside() -> None:
+    data = planted(0, noise=0.5)
     options = {"n_init": 20, "clustering_ridge": [1e-3]}
-    chosen = first(planted(0, noise=0.5), 4, **options)
-    assert 0 < int(chosen.n_label_split) < int(chosen.n_starts) == 20
-    assert not bool(chosen.degenerate)
-    assert float(chosen.label_information) < 0.1
+    chosen = first(data, 4, **options)
+    assert chosen.n_starts == 20
+    assert 0 < int(chosen.n_label_split) < 20
+    assert not chosen.degenerate
+    assert chosen.label_information < 0.1
     # by likelihood alone a label split would have won
-    likeliest = first(planted(0, noise=0.5), 4, **options, max_label_information=1.0)
-    assert float(likeliest.label_information) > 0.9
-    assert float(likeliest.held_out) > float(chosen.held_out) + 0.5
-    assert int(likeliest.n_label_split) == 0
+    likeliest = first(data, 4, **options, max_label_information=1.0)
+    assert likeliest.label_information > 0.9
+    assert likeliest.held_out > chosen.held_out + 0.5
+    assert likeliest.n_label_split == 0
 
 
 def test_where_every_start_is_degenerate_the_likeliest_stays() -> None:
     data = planted(1)
-    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
+    psi = data.psi_train.clone()
+    psi_v = data.psi_validation.clone()
     # only the constant is left: nothing but the label can be split
     psi[:, [0, 1, 3]] = 0
     psi_v[:, [0, 1, 3]] = 0
@@ -55,15 +63,16 @@ def test_where_every_start_is_degenerate_the_likeliest_stays() -> None:
         "clustering_ridge": [1e-3, 1e-2],
         "noise_sd": 0.5,
     }
-    got = first(with_psi(data, psi, psi_v), 4, **options)
+    constant_alone = with_psi(data, psi, psi_v)
+    got = first(constant_alone, 4, **options)
     assert got.degenerate.tolist() == [True]
-    assert got.n_label_split.item() == got.n_starts.item() == 8
-    assert float(got.label_information) > 0.9
+    assert got.n_starts.item() == 8
+    assert got.n_label_split.item() == 8
+    assert got.label_information > 0.9
     for name in FLOATS:
-        assert bool(getattr(got, name).isfinite().all()), name
-    likeliest = first(
-        with_psi(data, psi, psi_v), 4, **options, max_label_information=1.0
-    )
+        values = getattr(got, name)
+        assert values.isfinite().all(), name
+    likeliest = first(constant_alone, 4, **options, max_label_information=1.0)
     assert got.held_out.item() == likeliest.held_out.item()
 
 
@@ -72,53 +81,69 @@ def test_where_every_start_is_degenerate_the_likeliest_stays() -> None:
 def test_every_ridge_is_tried_and_the_best_one_wins(noise: float, seed: int) -> None:
     options = {"n_init": 6, "n_environments": 3, "min_share": 0.35}
     ridges = [1e-3, 1e-1]
-    got = first(planted(seed, noise), 3, clustering_ridge=ridges, **options)
-    each = [
-        first(planted(seed, noise), 3, clustering_ridge=[r], **options) for r in ridges
-    ]
-    best = max(each, key=lambda one: (not bool(one.degenerate), float(one.held_out)))
+    data = planted(seed, noise)
+    got = first(data, 3, clustering_ridge=ridges, **options)
+    each = [first(data, 3, clustering_ridge=[ridge], **options) for ridge in ridges]
+
+    def rank(one: Environments) -> tuple[bool, float]:
+        """Splits that are not degenerate come first, then the likeliest."""
+        return not one.degenerate, float(one.held_out)
+
+    best = max(each, key=rank)
     for name in FLOATS:
-        assert_close(getattr(got, name), getattr(best, name))
+        expected = getattr(best, name)
+        assert_close(getattr(got, name), expected)
     for name in ("n_starts", "n_label_split", "n_empty", "n_unconverged"):
-        assert getattr(got, name) == sum(getattr(one, name) for one in each), name
-    assert bool(got.degenerate) == all(bool(one.degenerate) for one in each)
+        total = sum(getattr(one, name) for one in each)
+        assert getattr(got, name) == total, name
+    all_degenerate = all(one.degenerate for one in each)
+    assert bool(got.degenerate) == all_degenerate
 
 
 def test_an_emptied_environment_is_dropped_and_the_others_stay() -> None:
     # two environments are planted, a third is too many
-    options: dict[str, Any] = {"n_environments": 3, "em_max_iter": 2000, "em_tol": 1e-9}
-    got, whole = (
-        first(planted(1), 2, **options, min_share=share) for share in (0.1, 0.0)
-    )
-    assert not bool(got.degenerate)
+    options: dict[str, Any] = {
+        "n_environments": 3,
+        "em_max_iter": 2000,
+        "em_tol": 1e-9,
+    }
+    data = planted(1)
+    got = first(data, 2, **options, min_share=0.1)
+    whole = first(data, 2, **options, min_share=0.0)
+    assert not got.degenerate
     assert_close(got.held_out, whole.held_out)
     dropped = whole.train.mean(-2) < 0.1
     assert dropped.sum(-1).tolist() == [1]
     assert torch.equal(got.occupied, ~dropped)
-    for part, all_three in (
-        (got.train, whole.train),
-        (got.validation, whole.validation),
-    ):
-        assert_close(part, all_three * ~dropped.unsqueeze(-2))
+    kept = ~dropped.unsqueeze(-2)
+    assert_close(got.train, whole.train * kept)
+    assert_close(got.validation, whole.validation * kept)
 
 
 def test_one_environment_alone_is_not_empty() -> None:
     got = first(planted(0), 2, n_environments=1, n_init=2)
-    assert (bool(got.degenerate), got.n_empty.item()) == (False, 0)
+    assert not got.degenerate
+    assert got.n_empty.item() == 0
 
 
 @pytest.mark.parametrize("how", ["drawn", "hard"])
 def test_m_p_gets_whole_points_where_they_are_assigned(how: str) -> None:
     data = planted(3, 0.5)
-    soft, whole = first(data, 2, 4), first(data, 2, 4, assignment=how)
+    soft = first(data, 2, 4)
+    whole = first(data, 2, 4, assignment=how)
     for part in ("train", "validation"):
-        r, assigned = getattr(soft, part), getattr(whole, part)
-        assert set(assigned.unique().tolist()) == {0, 1}
-        assert bool((assigned.sum(-1) == 1).all())
+        r = getattr(soft, part)
+        assigned = getattr(whole, part)
+        values = assigned.unique().tolist()
+        assert set(values) == {0, 1}
+        assert (assigned.sum(-1) == 1).all()
         agree = (assigned * r).sum(-1)
-        assert float(agree.min() if how == "hard" else agree.mean()) > 0.5
+        agreement = agree.min() if how == "hard" else agree.mean()
+        assert agreement > 0.5
     for name in ("k", "held_out", "objective", "label_information", "degenerate"):
-        assert torch.equal(getattr(soft, name), getattr(whole, name))
+        of_soft = getattr(soft, name)
+        of_whole = getattr(whole, name)
+        assert torch.equal(of_soft, of_whole)
 
 
 @pytest.mark.parametrize(
@@ -144,21 +169,23 @@ def test_the_record_gives_new_points_the_memberships_of_the_fit(
     options: dict[str, Any],
 ) -> None:
     """Of the very mixture that was used, whatever was taken out, added or dropped."""
-    data, rng = planted(0, 0.5), np.random.default_rng(2)
-    thetas = [torch.from_numpy(rng.standard_normal(K_MAX)) for _ in range(2)]
-    for got in (first(data, 2, 4, **options), later(data, *thetas, **options)):
+    data = planted(0, 0.5)
+    rng = np.random.default_rng(2)
+    thetas = []
+    for _ in range(2):
+        theta = rng.standard_normal(K_MAX)
+        thetas.append(torch.from_numpy(theta))
+    label = options.get("clustering_target") == "label"
+    y = data.y if label else data.target
+    y_v = data.y_validation if label else data.target_validation
+    of_first = first(data, 2, 4, **options)
+    of_later = later(data, *thetas, **options)
+    for got in (of_first, of_later):
         for g, k in enumerate(got.k.tolist()):
-            label = options.get("clustering_target") == "label"
-            for psi, target, y, expected in (
-                (data.psi_train, data.target, data.y, got.train),
-                (
-                    data.psi_validation,
-                    data.target_validation,
-                    data.y_validation,
-                    got.validation,
-                ),
-            ):
-                found = got.probabilities(
-                    k, psi @ got.slopes[g].mT, y if label else target
-                )
-                assert_close(found, expected[g], rtol=0, atol=1e-9)
+            slopes = got.slopes[g].mT
+            train = got.probabilities(k, data.psi_train @ slopes, y)
+            validation = got.probabilities(k, data.psi_validation @ slopes, y_v)
+            expected = got.train[g]
+            assert_close(train, expected, rtol=0, atol=1e-9)
+            expected = got.validation[g]
+            assert_close(validation, expected, rtol=0, atol=1e-9)

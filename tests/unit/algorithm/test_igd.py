@@ -31,23 +31,30 @@ from kerhrm.networks.build import (
 )
 from kerhrm.networks.training import train
 
-N, K = 40, 3
+N = 40
+K = 3
 
 
 def draw(seed: int = 0) -> tuple[Tensor, Tensor]:
     """g and theta."""
-    return tuple(torch.from_numpy(np.random.default_rng(seed).standard_normal((2, K))))  # type: ignore[return-value]
+    rng = np.random.default_rng(seed)
+    draws = rng.standard_normal((2, K))
+    g, theta = torch.from_numpy(draws)
+    return g, theta
 
 
 @given(seed=st.integers(0, 10**6), smoothing=st.sampled_from([0.0, SMOOTHING, 1.0]))
 def test_smoothing_shrinks_it_and_turns_nothing(seed: int, smoothing: float) -> None:
     g, theta = draw(seed)
-    length, reach = g.norm(), smoothing * theta.norm()
-    expected = cosine_similarity(g, theta, dim=-1) * length / torch.hypot(length, reach)
+    length = g.norm()
+    reach = smoothing * theta.norm()
+    plain = cosine_similarity(g, theta, dim=-1)
+    expected = plain * length / torch.hypot(length, reach)
     got = cosine_to_direction(g, theta, smoothing=smoothing)
     assert_close(got, expected)
     # the unit of theta (and with it of g) does not matter
-    assert_close(cosine_to_direction(1e3 * g, 1e3 * theta, smoothing=smoothing), got)
+    rescaled = cosine_to_direction(1e3 * g, 1e3 * theta, smoothing=smoothing)
+    assert_close(rescaled, got)
 
 
 def test_the_start_has_a_finite_gradient() -> None:
@@ -57,7 +64,9 @@ def test_the_start_has_a_finite_gradient() -> None:
     assert cos.item() == 0
     (gradient,) = torch.autograd.grad(cos, g)
     # d cos / d g = theta / (c |theta|^2)
-    assert_close(gradient, theta / (SMOOTHING * (theta**2).sum()))
+    squared_length = (theta**2).sum()
+    expected = theta / (SMOOTHING * squared_length)
+    assert_close(gradient, expected)
 
 
 class Task(NamedTuple):
@@ -71,73 +80,87 @@ class Task(NamedTuple):
     ) -> MLP:
         direction = Direction(sign * self.theta, K, 0.0, 0.0, 1)
         options = KerHRMOptions(cosine=cosine, steps=steps, tol=0)
-        return train_igd(self.mlp, self.x, self.problem, direction, weight, options)[0]
+        trained, _ = train_igd(
+            self.mlp, self.x, self.problem, direction, weight, options
+        )
+        return trained
 
     def change(self, trained: MLP) -> Tensor:
         """g_w."""
-        return (
-            (trained(self.x).double() - self.problem.f0_train)
-            @ self.problem.u
-            / self.problem.s
-        )
+        outputs = trained(self.x).double()
+        change = outputs - self.problem.f0_train
+        return change @ self.problem.u / self.problem.s
 
     def cosine(self, trained: MLP) -> float:
         """True cosine, without smoothing."""
-        return float(cosine_similarity(self.change(trained), self.theta, dim=-1))
+        g = self.change(trained)
+        return float(cosine_similarity(g, self.theta, dim=-1))
 
 
 @pytest.fixture(scope="module")
 def task() -> Task:
     """A wide network (close to its linearisation) and a direction in its NTF space."""
     rng = np.random.default_rng(0)
-    x = torch.from_numpy(rng.standard_normal((N, 4)).astype(np.float32))
-    y = torch.from_numpy(rng.choice([-1.0, 1.0], N))
+    draws = rng.standard_normal((N, 4))
+    inputs = draws.astype(np.float32)
+    x = torch.from_numpy(inputs)
+    labels = rng.choice([-1.0, 1.0], N)
+    y = torch.from_numpy(labels)
     mlp = init_mlp(0, (4, 512, 1))
     features = NTFMap.fit(mlp, x, K)
     problem = Problem.from_features(features, x, y, y, "classification", 0)
-    return Task(mlp, x, problem, torch.tensor([0.03, -0.05, 0.08]).double())
+    theta = torch.tensor([0.03, -0.05, 0.08]).double()
+    return Task(mlp, x, problem, theta)
 
 
 def test_features_beyond_k_have_no_say(task: Task) -> None:
     options = KerHRMOptions(steps=20)
-    direction = Direction(task.theta * torch.tensor([1, 1, 0]), 2, 0.0, 0.0, 1)
+    without_last = task.theta * torch.tensor([1, 1, 0])
+    direction = Direction(without_last, 2, 0.0, 0.0, 1)
     whole, _ = train_igd(task.mlp, task.x, task.problem, direction, 10.0, options)
-    problem = replace(task.problem, u=task.problem.u[:, :2], s=task.problem.s[:2])
+    u = task.problem.u[:, :2]
+    s = task.problem.s[:2]
+    problem = replace(task.problem, u=u, s=s)
     short = replace(direction, theta=direction.theta[:2])
     cut, _ = train_igd(task.mlp, task.x, problem, short, 10.0, options)
-    assert_close(cut(task.x), whole(task.x), rtol=1e-3, atol=1e-4)
+    outputs = cut(task.x)
+    expected = whole(task.x)
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_a_smoothing_that_stays_draws_the_network_along_theta(task: Task) -> None:
     """The objective falls with the length of the change; that of the printed cosine
     does not."""
-    usual, smoothed = (
-        float(task.change(task.igd(1e4, kind, steps=200)) @ task.theta)
-        for kind in ("signed", "smoothed")
-    )
-    assert smoothed > 1.1 * usual
+    with_printed = task.igd(10000.0, "signed", steps=200)
+    with_smoothed = task.igd(10000.0, "smoothed", steps=200)
+    printed_length = task.change(with_printed) @ task.theta
+    smoothed_length = task.change(with_smoothed) @ task.theta
+    assert smoothed_length > 1.1 * printed_length
 
 
 def test_without_penalty_it_is_plain_training(task: Task) -> None:
     y = task.problem.y.float()
-    plain = train(
-        task.mlp,
-        task.x,
-        lambda f, network, step: ((f - y) ** 2).mean(),
-        steps=20,
-        learning_rate=1e-3,
-    )
-    for name, weight in task.igd(0.0, steps=20).weights.items():
+
+    def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
+        return ((f - y) ** 2).mean()
+
+    plain = train(task.mlp, task.x, squared_error, steps=20, learning_rate=1e-3)
+    trained = task.igd(0.0, steps=20)
+    for name, weight in trained.weights.items():
         assert_close(weight, plain.weights[name])
 
 
 def test_the_penalty_turns_the_network_along_theta(task: Task) -> None:
-    cosines = [task.cosine(task.igd(weight)) for weight in (0.0, 1.0, 100.0, 1000.0)]
+    cosines = []
+    for weight in (0.0, 1.0, 100.0, 1000.0):
+        trained = task.igd(weight)
+        cosines.append(task.cosine(trained))
     assert cosines == sorted(cosines)
     assert cosines[0] < 0.9
     assert cosines[-1] > 0.99
     # and back, if theta asks for it
-    assert task.cosine(task.igd(1000.0, sign=-1)) < -0.99
+    opposite = task.igd(1000.0, sign=-1)
+    assert task.cosine(opposite) < -0.99
 
 
 def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
@@ -146,21 +169,25 @@ def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
     problem = task.problem
     y = problem.f0_train - problem.psi_train @ task.theta
     against = task._replace(problem=replace(problem, y=y))
-    assert against.cosine(against.igd(0.5, "absolute")) < -0.99
-    assert against.cosine(against.igd(0.5)) > 0.5
+    with_printed = against.igd(0.5, "absolute")
+    with_signed = against.igd(0.5)
+    assert against.cosine(with_printed) < -0.99
+    assert against.cosine(with_signed) > 0.5
 
 
 def test_rounding_of_f0_decides_nothing(task: Task) -> None:
     """The printed |cos| has a kink where training starts: noise there would choose a
     direction."""
-    exact = task.igd(10.0, "absolute", steps=20)(task.x)
+    trained = task.igd(10.0, "absolute", steps=20)
+    exact = trained(task.x)
     for seed in range(3):
-        noise = 1e-7 * torch.from_numpy(np.random.default_rng(seed).standard_normal(N))
-        problem = replace(task.problem, f0_train=task.problem.f0_train + noise)
-        assert torch.equal(
-            task._replace(problem=problem).igd(10.0, "absolute", steps=20)(task.x),
-            exact,
-        )
+        rng = np.random.default_rng(seed)
+        noise = 1e-7 * torch.from_numpy(rng.standard_normal(N))
+        f0 = task.problem.f0_train + noise
+        problem = replace(task.problem, f0_train=f0)
+        disturbed = task._replace(problem=problem)
+        trained = disturbed.igd(10.0, "absolute", steps=20)
+        assert torch.equal(trained(task.x), exact)
 
 
 OPTIONS = KerHRMOptions(
@@ -187,39 +214,54 @@ class Run(NamedTuple):
     def train(self, iteration: int = 1, **changes: Any) -> Any:
         options = OPTIONS.model_copy(update=changes)
         final = replace(self.result.final, iteration=iteration)
-        given = self.network, self.x, self.x_validation, self.problem, final
-        return train_network(*given, self.result.environments, options)
+        return train_network(
+            self.network,
+            self.x,
+            self.x_validation,
+            self.problem,
+            final,
+            self.result.environments,
+            options,
+        )
+
+    def hits(self, network: Network) -> Tensor:
+        """Whether the sign of each output is the label."""
+        outputs = network(self.x_validation)
+        return (outputs > 0) == (self.problem.y_validation > 0)
 
     def worst(self, network: Network) -> float:
         """Accuracy in the worst inferred environment, by NumPy."""
-        hits = (network(self.x_validation).numpy() > 0) == (
-            self.problem.y_validation.numpy() > 0
-        )
+        hits = self.hits(network).numpy()
         (environments,) = self.result.environments
-        keep = ~environments.degenerate | environments.degenerate.all()
-        memberships = environments.validation[keep].numpy()
-        return min(
-            np.average(hits, weights=r[:, j]) for r in memberships for j in (0, 1)
-        )
+        degenerate = environments.degenerate
+        keep = ~degenerate | degenerate.all()
+        accuracies = []
+        for r in environments.validation[keep].numpy():
+            for j in (0, 1):
+                accuracy = np.average(hits, weights=r[:, j])
+                accuracies.append(accuracy)
+        return min(accuracies)
 
     def pooled(self, network: Network) -> float:
-        hits = (network(self.x_validation) > 0) == (self.problem.y_validation > 0)
-        return float(hits.double().mean())
+        return float(self.hits(network).double().mean())
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
 def run(request: pytest.FixtureRequest) -> Run:
     """A stable feature, and a spurious one that agrees with the label in 80 % of the
     rows."""
-    draw, points = np.random.default_rng(request.param), []
+    draw = np.random.default_rng(request.param)
+    points = []
     for n in (150, 100):
         y = draw.choice([-1.0, 1.0], n)
-        spurious = np.where(draw.random(n) < 0.8, y, -y)
-        x = np.stack([y, spurious], 1) + draw.standard_normal((n, 2)) * [1.5, 0.3]
+        agrees = draw.random(n) < 0.8
+        spurious = np.where(agrees, y, -y)
+        columns = np.stack([y, spurious], 1)
+        noise_in_columns = draw.standard_normal((n, 2)) * [1.5, 0.3]
         noise = draw.standard_normal((n, 4))
-        points.append(
-            (torch.from_numpy(np.hstack([x, noise])).float(), torch.from_numpy(y))
-        )
+        x = np.hstack([columns + noise_in_columns, noise])
+        inputs = torch.from_numpy(x).float()
+        points.append((inputs, torch.from_numpy(y)))
     (x, y), (x_v, y_v) = points
     network = init_mlp(request.param, (6, 64, 1))
     features = NTFMap.fit(network, x, 8)
@@ -231,40 +273,63 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 @pytest.mark.parametrize("rule", ["worst_inferred", "pooled"])
 def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> None:
-    alone = [run.train(cosine_weight=[w]).network for w in OPTIONS.cosine_weight]
-    scores = [(run.worst if rule == "worst_inferred" else run.pooled)(n) for n in alone]
+    alone = []
+    scores = []
+    for weight in OPTIONS.cosine_weight:
+        network = run.train(cosine_weight=[weight]).network
+        score = run.worst if rule == "worst_inferred" else run.pooled
+        alone.append(network)
+        scores.append(score(network))
     best = int(np.argmax(scores))  # the first among equals
     trained = run.train(stop_by=rule)
     assert trained.cosine_weight == OPTIONS.cosine_weight[best]
     assert trained.score == pytest.approx(scores[best])
-    assert [row["score"] for row in trained.history] == pytest.approx(scores)
-    assert torch.equal(trained.network(run.x), alone[best](run.x))
-    spread = torch.stack([n(run.x) for n in alone]).diff(dim=0).abs().amax(-1)
-    assert float(spread.min()) > 0.01  # the weight matters
+    scores_in_history = [row["score"] for row in trained.history]
+    assert scores_in_history == pytest.approx(scores)
+    outputs = trained.network(run.x)
+    expected = alone[best](run.x)
+    assert torch.equal(outputs, expected)
+    outputs = torch.stack([network(run.x) for network in alone])
+    differences = outputs.diff(dim=0).abs()
+    spread = differences.amax(-1)
+    assert spread.min() > 0.01  # the weight matters
 
 
 def test_the_rule_picks_the_step_as_well(run: Run) -> None:
     trained = run.train(cosine_weight=[300.0], check_every=5)
-    ends = [run.train(cosine_weight=[300.0], steps=s) for s in (5, 10, 15, 20)]
+    ends = []
+    for steps in (5, 10, 15, 20):
+        end = run.train(cosine_weight=[300.0], steps=steps)
+        ends.append(end)
     # the earliest among equals
     best = max(ends, key=lambda end: run.worst(end.network))
-    assert_close(trained.network(run.x), best.network(run.x), rtol=1e-4, atol=1e-5)
-    assert trained.history[0]["step"] == best.history[0]["n_steps"]
-    assert trained.history[0]["n_steps"] == 20
+    outputs = trained.network(run.x)
+    expected = best.network(run.x)
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-5)
+    (row,) = trained.history
+    assert row["step"] == best.history[0]["n_steps"]
+    assert row["n_steps"] == 20
 
 
 def test_without_environments_it_is_erm_by_the_pooled_rule(run: Run) -> None:
     trained = run.train(iteration=0, check_every=5)
     assert trained.cosine_weight == 0
-    ends = [run.train(cosine_weight=[0.0], steps=s).network for s in (5, 10, 15, 20)]
+    ends = []
+    for steps in (5, 10, 15, 20):
+        end = run.train(cosine_weight=[0.0], steps=steps)
+        ends.append(end.network)
     best = max(ends, key=run.pooled)
-    assert_close(trained.network(run.x), best(run.x), rtol=1e-4, atol=1e-5)
+    outputs = trained.network(run.x)
+    expected = best(run.x)
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_failed_training_is_chosen_only_if_there_is_no_other(run: Run) -> None:
     problem = replace(run.problem, task="regression")
-    options = {"cosine_weight": [float("inf"), 1.0]}
-    trained = run._replace(problem=problem).train(**options)
+    of_numbers = run._replace(problem=problem)
+    infinite = float("inf")
+    trained = of_numbers.train(cosine_weight=[infinite, 1.0])
     assert trained.cosine_weight == 1.0
-    trained = run._replace(problem=problem).train(cosine_weight=[float("inf")])
-    assert bool(trained.network(run.x).isnan().all())
+    trained = of_numbers.train(cosine_weight=[infinite])
+    outputs = trained.network(run.x)
+    assert outputs.isnan().all()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch.testing import assert_close
 
 from kerhrm.algorithm.environments import learn_environments
@@ -19,33 +20,46 @@ from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.record import Record
 
-N, M, K_MAX = 80, 30, 5
+N = 80
+M = 30
+K_MAX = 5
 OPTIONS = KerHRMOptions(k=[2, 5], n_iterations=3, n_init=3, alpha=[0, 1])
 
 
 def random_problem(seed: int) -> Problem:
     """Labels that depend on two rules."""
     rng = np.random.default_rng(seed)
-    psi, psi_v = (
-        rng.standard_normal((n, K_MAX)) * np.geomspace(2, 0.5, K_MAX) for n in (N, M)
-    )
-    rule = [np.where(rng.random(len(p)) < 0.6, p[:, 1], -p[:, 1]) for p in (psi, psi_v)]
-    y, y_v = (np.sign(p[:, 0] + r) for p, r in zip((psi, psi_v), rule, strict=True))
-    f0, f0_v = 0.1 * rng.standard_normal(N), 0.1 * rng.standard_normal(M)
-    arrays = map(torch.from_numpy, (psi, np.ones(K_MAX), psi_v, f0, f0_v, y, y_v))
-    return Problem(*arrays, "classification", seed)
+    scale = np.geomspace(2, 0.5, K_MAX)
+    psi = rng.standard_normal((N, K_MAX)) * scale
+    psi_v = rng.standard_normal((M, K_MAX)) * scale
+
+    def labels(psi: np.ndarray) -> np.ndarray:
+        follows = rng.random(len(psi)) < 0.6
+        rule = np.where(follows, psi[:, 1], -psi[:, 1])
+        return np.sign(psi[:, 0] + rule)
+
+    y = labels(psi)
+    y_v = labels(psi_v)
+    f0 = 0.1 * rng.standard_normal(N)
+    f0_v = 0.1 * rng.standard_normal(M)
+    arrays = (psi, np.ones(K_MAX), psi_v, f0, f0_v, y, y_v)
+    tensors = map(torch.from_numpy, arrays)
+    return Problem(*tensors, "classification", seed)
 
 
 def same(left: Record, right: Record) -> None:
+    """Equal to the last bit."""
+    expected = right.arrays()
     for name, array in left.arrays().items():
-        np.testing.assert_array_equal(array, right.arrays()[name], err_msg=name)
+        np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 
 def through_arrays(record: Record) -> Record:
     """As after a file: values alone, one of several seeds of a stacked array."""
-    arrays = {
-        name: np.stack([array, array])[1] for name, array in record.arrays().items()
-    }
+    arrays = {}
+    for name, array in record.arrays().items():
+        of_two_seeds = np.stack([array, array])
+        arrays[name] = of_two_seeds[1]
     return type(record).from_arrays(arrays, "cpu")
 
 
@@ -68,28 +82,27 @@ def test_steps_through_arrays_are_the_loop_bit_for_bit(
         again = through_arrays(problem)
         found = learn_environments(again, OPTIONS, t, environments, directions)
         environments.append(through_arrays(found))
-        directions.append(
-            through_arrays(learn_directions(again, environments, OPTIONS))
-        )
-    for got, expected in zip(
-        (*environments, *directions),
-        (*fitted.environments, *fitted.directions),
-        strict=True,
-    ):
-        same(got, expected)
+        learned = learn_directions(again, environments, OPTIONS)
+        directions.append(through_arrays(learned))
+    for t in range(3):
+        same(environments[t], fitted.environments[t])
+        same(directions[t], fitted.directions[t])
     final = select_iteration(again, environments, directions, OPTIONS)
     same(final, fitted.final)
     same(through_arrays(final), final)
     assert isinstance(through_arrays(final), Direction)
     # the iterations differ, or this would not tell one from another
-    assert not torch.equal(environments[1].held_out, environments[2].held_out)
+    _, second, third = environments
+    assert not torch.equal(second.held_out, third.held_out)
 
 
 def test_fewer_iterations_are_the_first_ones(problem: Problem, fitted: Fit) -> None:
-    short = fit(problem, OPTIONS.model_copy(update={"n_iterations": 1}))
+    one_iteration = OPTIONS.model_copy(update={"n_iterations": 1})
+    short = fit(problem, one_iteration)
     same(short.environments[0], fitted.environments[0])
     same(short.directions[0], fitted.directions[0])
-    same(short.final, fitted.directions[0].winner(1))
+    winner = fitted.directions[0].winner(1)
+    same(short.final, winner)
 
 
 @pytest.mark.parametrize(
@@ -99,21 +112,30 @@ def test_fewer_iterations_are_the_first_ones(problem: Problem, fitted: Fit) -> N
 )
 def test_from_points_to_predictions_of_new_ones(network: NetworkOptions) -> None:
     draw = torch.Generator().manual_seed(0)
-    x, x_v, x_new = (torch.randn(n, 3, generator=draw) for n in (120, 60, 40))
-    y, y_v = (torch.where(p[:, 0] + p[:, 1] > 0, 1.0, -1.0).double() for p in (x, x_v))
+    x = torch.randn(120, 3, generator=draw)
+    x_v = torch.randn(60, 3, generator=draw)
+    x_new = torch.randn(40, 3, generator=draw)
+
+    def labels(x: Tensor) -> Tensor:
+        total = x[:, 0] + x[:, 1]
+        return torch.where(total > 0, 1.0, -1.0).double()
+
+    y = labels(x)
+    y_v = labels(x_v)
     w0 = build(network, 101, 3)
     features = NTFMap.fit(w0, x, 4)
     problem = Problem.from_features(features, x_v, y, y_v, "classification", 101)
-    assert torch.equal(problem.psi_validation, features.transform(x_v)[0])
+    psi_v, _ = features.transform(x_v)
+    assert torch.equal(problem.psi_validation, psi_v)
     options = KerHRMOptions(
         k=[2, 4], n_iterations=2, n_init=2, cosine_weight=[1, 10], steps=3
     )
     result = fit(problem, options)
     psi, f0 = features.transform(x_new)
-    assert_close(result.final.predict(psi, f0), f0 + psi @ result.final.theta)
-    trained = train_network(
-        w0, x, x_v, problem, result.final, result.environments, options
-    )
+    final = result.final
+    expected = f0 + psi @ final.theta
+    assert_close(final.predict(psi, f0), expected)
+    trained = train_network(w0, x, x_v, problem, final, result.environments, options)
     assert trained.network(x_new).shape == (40,)
     assert trained.cosine_weight in options.cosine_weight
 
@@ -122,10 +144,12 @@ def test_features_in_single_precision_serve_every_step(
     problem: Problem, fitted: Fit
 ) -> None:
     """As landmarks leave them: solves stay in double precision, so little is lost."""
-    names = "u", "s", "psi_validation", "f0_train", "f0_validation"
-    single = replace(problem, **{n: getattr(problem, n).float() for n in names})
+    names = ("u", "s", "psi_validation", "f0_train", "f0_validation")
+    in_single = {name: getattr(problem, name).float() for name in names}
+    single = replace(problem, **in_single)
     found = fit(single, OPTIONS)
-    for got, expected in zip(found.environments, fitted.environments, strict=True):
+    pairs = zip(found.environments, fitted.environments, strict=True)
+    for got, expected in pairs:
         assert got.train.dtype == torch.float64
         assert_close(got.train, expected.train, rtol=0, atol=1e-2)
     assert found.final.theta.dtype == torch.float64
@@ -141,7 +165,9 @@ def test_it_ends_where_no_feature_is_left(
     update = {"k": [k], "projection": projection}
     found = fit(problem, OPTIONS.model_copy(update=update))
     length = k if projection == "all" or k == 1 else OPTIONS.n_iterations
-    assert len(found.directions) == len(found.environments) == length
+    assert len(found.directions) == length
+    assert len(found.environments) == length
     if k == 1:
-        alone = fit(problem, OPTIONS.model_copy(update=update | {"n_iterations": 1}))
+        one_iteration = OPTIONS.model_copy(update=update | {"n_iterations": 1})
+        alone = fit(problem, one_iteration)
         same(found.final, alone.final)

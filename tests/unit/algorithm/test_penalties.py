@@ -72,14 +72,19 @@ def test_a_penalty_of_the_losses_by_autograd(
     assert not theta.requires_grad
     losses = []  # of a polynomial's coefficients, highest power first
     for r in d.r.T.numpy():
-        x, y = d.psi[:, 0].numpy(), d.y.numpy()
-        losses.append(np.array([r @ x**2, -2 * r @ (x * y), r @ y**2]) / r.sum())
+        x = d.psi[:, 0].numpy()
+        y = d.y.numpy()
+        square = r @ x**2
+        linear = -2 * r @ (x * y)
+        constant = r @ y**2
+        losses.append(np.array([square, linear, constant]) / r.sum())
     w = d.r.mean(0).numpy()
     mean = w @ losses
     objective = np.polyadd(mean, [0.05, 0, 0])
     for weight, one in zip(w, losses, strict=True):
         spread = np.polysub(one, mean)
-        objective = np.polyadd(objective, alpha * weight * np.polymul(spread, spread))
+        squared_spread = np.polymul(spread, spread)
+        objective = np.polyadd(objective, alpha * weight * squared_spread)
     roots = np.roots(np.polyder(objective))
     real = roots[np.abs(roots.imag) < 1e-9].real
     best = min(real, key=lambda root: np.polyval(objective, root))
@@ -90,8 +95,11 @@ def test_a_penalty_by_autograd_is_learned_with(v_rex: str) -> None:
     """By M_p, as a job of the workflow does; far out the losses are equal."""
     d = data(0, k=2, n_environments=2)
     with torch.inference_mode():
-        thetas = minimisers(v_rex, d.psi.clone(), d.risks(), [0.0, 1e4])
-    losses = [d.risks().losses(theta) for theta in thetas.clone()]
+        risks = d.risks()
+        psi = d.psi.clone()
+        thetas = minimisers(v_rex, psi, risks, [0.0, 1e4])
+    of_points = d.risks()
+    losses = [of_points.losses(theta) for theta in thetas.clone()]
     spread = [float(one.max() - one.min()) for one in losses]
     assert spread[1] < 0.02 * spread[0]
 
@@ -189,7 +197,8 @@ def test_a_unit_may_be_any_number(
 def test_a_metric_of_another_shape_is_one_line(
     monkeypatch: pytest.MonkeyPatch, metric: object, got: str
 ) -> None:
-    d, kind = data(0), type("Mine", (GradientVariance,), {"metric": metric})
+    d = data(0)
+    kind = type("Mine", (GradientVariance,), {"metric": metric})
     monkeypatch.setattr(PENALTIES, "_plugins", {"mine": kind})
     text = rf"penalty Mine: metric must return a tensor of .*; got {got}; return M"
     with pytest.raises(KerhrmError, match=text):
@@ -205,4 +214,6 @@ def test_built_in_penalties_need_no_package(monkeypatch: pytest.MonkeyPatch) -> 
     d = data(0)
     monkeypatch.setattr(PENALTIES, "load", broken)
     for kind in ("gradient_variance", "whitened_gradient_variance"):
-        assert minimisers(kind, d.psi, d.risks(), [1.0]).shape == (1, 3)
+        risks = d.risks()
+        thetas = minimisers(kind, d.psi, risks, [1.0])
+        assert thetas.shape == (1, 3)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from soft_environments import Data, data
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.penalties import (
@@ -24,35 +25,48 @@ METRICS = {False: GradientVariance(), True: WhitenedGradientVariance()}
 def test_scale_gradients_are_those_of_a_factor_before_the_prediction(
     seed: int, alpha: float
 ) -> None:
-    d, penalty = data(seed), PENALTIES["scale_gradient_variance"]()
-    risks, weights = d.risks(), d.r.mean(0)
+    d = data(seed)
+    penalty = PENALTIES["scale_gradient_variance"]()
+    risks = d.risks()
+    weights = d.r.mean(0)
 
     def literal(theta: Tensor) -> tuple[Tensor, Tensor]:
         """Pooled risk, and the variance of what autograd says of the factor."""
         scale = torch.ones((), dtype=torch.float64, requires_grad=True)
-        losses = (d.r / d.r.sum(0)).T @ (scale * (d.psi @ theta) - d.y) ** 2
-        slopes = torch.stack(
-            [torch.autograd.grad(loss, scale, create_graph=True)[0] for loss in losses]
-        )
-        variance = weights @ slopes**2 - (weights @ slopes) ** 2
-        return weights @ losses + risks.rho * theta @ theta, variance
+        outputs = scale * (d.psi @ theta)
+        shares = d.r / d.r.sum(0)
+        losses = shares.T @ (outputs - d.y) ** 2
+        slopes = []
+        for loss in losses:
+            (slope,) = torch.autograd.grad(loss, scale, create_graph=True)
+            slopes.append(slope)
+        gradients = torch.stack(slopes)
+        variance = weights @ gradients**2 - (weights @ gradients) ** 2
+        risk = weights @ losses + risks.rho * theta @ theta
+        return risk, variance
 
     start = penalty.minimise(risks, 0.0)
     theta = penalty.minimise(risks, alpha).requires_grad_()
     risk, variance = literal(theta)
-    (slope,) = torch.autograd.grad(risk + alpha * variance, theta)
-    assert float(slope.abs().max()) < 1e-6 * float(risks.cross.abs().max())
-    before = literal(start)
-    assert bool(risk + alpha * variance <= before[0] + alpha * before[1] + 1e-9)
+    objective = risk + alpha * variance
+    (slope,) = torch.autograd.grad(objective, theta)
+    size = risks.cross.abs().max()
+    assert slope.abs().max() < 1e-6 * size
+    risk_before, variance_before = literal(start)
+    objective_before = risk_before + alpha * variance_before
+    assert objective <= objective_before + 1e-9
 
 
 def system(condition: float, k: int = 6) -> tuple[Tensor, Tensor, Tensor]:
     """A of that condition number (2-norm), b and the solution."""
     rng = np.random.default_rng(0)
-    q = np.linalg.qr(rng.standard_normal((k, k)))[0]
-    matrix = q * np.geomspace(1, 1 / condition, k) @ q.T
+    entries = rng.standard_normal((k, k))
+    q, _ = np.linalg.qr(entries)
+    eigenvalues = np.geomspace(1, 1 / condition, k)
+    matrix = q * eigenvalues @ q.T
     x = rng.standard_normal(k)
-    right = (matrix.astype(np.longdouble) @ x).astype(float)
+    exact = matrix.astype(np.longdouble) @ x
+    right = exact.astype(float)
     return torch.from_numpy(matrix), torch.from_numpy(right), torch.from_numpy(x)
 
 
@@ -61,9 +75,12 @@ def test_the_error_is_the_condition_times_rounding(
     condition: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     matrix, right, x = system(condition)
-    error = (solve(matrix, right) - x).norm() / x.norm()
-    assert float(error) <= 20 * condition * torch.finfo(torch.float64).eps
-    assert len(caplog.records) == (condition > 1e12)
+    difference = solve(matrix, right) - x
+    error = difference.norm() / x.norm()
+    rounding = torch.finfo(torch.float64).eps
+    assert error <= 20 * condition * rounding
+    is_warned = len(caplog.records)
+    assert is_warned == (condition > 1e12)
 
 
 def invariant_direction(
@@ -76,9 +93,8 @@ def invariant_direction(
     ridge: float = 0.0,
     by_size: bool = False,
 ) -> Tensor:
-    return penalty.minimise(
-        environment_risks(psi, y, r, ridge=ridge, by_size=by_size), alpha
-    )
+    risks = environment_risks(psi, y, r, ridge=ridge, by_size=by_size)
+    return penalty.minimise(risks, alpha)
 
 
 def literal_objective(
@@ -86,26 +102,41 @@ def literal_objective(
 ) -> Tensor:
     """The formula of M_p, every derivative by autograd."""
     n, k = d.psi.shape
-    rho = ridge * torch.linalg.eigvalsh(d.psi.T @ d.psi / n).mean()
-    environments = range(d.r.shape[1])
-    w = [d.r[:, e].sum() / n if by_size else 1 / d.r.shape[1] for e in environments]
+    n_environments = d.r.shape[1]
+    second = d.psi.T @ d.psi / n
+    mean_eigenvalue = torch.linalg.eigvalsh(second).mean()
+    rho = ridge * mean_eigenvalue
+    shares = [d.r[:, e] for e in range(n_environments)]
+    if by_size:
+        weights = [share.sum() / n for share in shares]
+    else:
+        weights = [1 / n_environments] * n_environments
 
-    def risk(theta: Tensor, e: int) -> Tensor:
-        return (d.r[:, e] * (d.psi @ theta - d.y) ** 2).sum() / d.r[:, e].sum()
+    def risk(theta: Tensor, share: Tensor) -> Tensor:
+        squares = (d.psi @ theta - d.y) ** 2
+        return (share * squares).sum() / share.sum()
 
     def pooled(theta: Tensor) -> Tensor:
-        return sum(w[e] * risk(theta, e) for e in environments) + rho * (theta**2).sum()
+        total = rho * (theta**2).sum()
+        for weight, share in zip(weights, shares, strict=True):
+            total = total + weight * risk(theta, share)
+        return total
 
-    gradients = [
-        torch.autograd.grad(risk(theta, e), theta, create_graph=True)[0]
-        for e in environments
-    ]
-    mean = sum(w[e] * gradients[e] for e in environments)
-    hessian = torch.autograd.functional.hessian(pooled, theta.detach())
-    metric = torch.linalg.inv(hessian) if whiten else torch.eye(k, dtype=theta.dtype)
-    variance = sum(
-        w[e] * (g - mean) @ metric @ (g - mean) for e, g in enumerate(gradients)
-    )
+    gradients = []
+    for share in shares:
+        loss = risk(theta, share)
+        (gradient,) = torch.autograd.grad(loss, theta, create_graph=True)
+        gradients.append(gradient)
+    weighted = list(zip(weights, gradients, strict=True))
+    mean = sum(weight * gradient for weight, gradient in weighted)
+    metric = torch.eye(k, dtype=theta.dtype)
+    if whiten:
+        hessian = torch.autograd.functional.hessian(pooled, theta.detach())
+        metric = torch.linalg.inv(hessian)
+    variance = 0.0
+    for weight, gradient in weighted:
+        deviation = gradient - mean
+        variance = variance + weight * deviation @ metric @ deviation
     return pooled(theta) + alpha * variance
 
 
@@ -125,15 +156,17 @@ def test_closed_form_minimises_the_literal_objective(
         return literal_objective(theta, d, alpha, ridge, whiten, by_size)
 
     # the objective is quadratic: one Newton step from anywhere ends at its minimum
-    start = torch.from_numpy(
-        np.random.default_rng(seed).standard_normal(3)
-    ).requires_grad_()
+    rng = np.random.default_rng(seed)
+    start = torch.from_numpy(rng.standard_normal(3)).requires_grad_()
     (gradient,) = torch.autograd.grad(objective(start), start)
     hessian = torch.autograd.functional.hessian(objective, start.detach())
-    assert float(torch.linalg.eigvalsh(hessian)[0]) > 0
-    expected = start.detach() - torch.linalg.solve(hessian, gradient)
-    got = invariant_direction(*d, alpha, METRICS[whiten], ridge=ridge, by_size=by_size)
-    torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-8)
+    smallest_eigenvalue = torch.linalg.eigvalsh(hessian)[0]
+    assert smallest_eigenvalue > 0
+    newton_step = torch.linalg.solve(hessian, gradient)
+    expected = start.detach() - newton_step
+    penalty = METRICS[whiten]
+    got = invariant_direction(*d, alpha, penalty, ridge=ridge, by_size=by_size)
+    assert_close(got, expected, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("whiten", [False, True])
@@ -144,13 +177,17 @@ def test_as_alpha_grows_the_gradients_agree(whiten: bool) -> None:
     second = np.einsum("en,na,nb->eab", shares, psi, psi)
     cross = np.einsum("en,na,n->ea", shares, psi, y)
     # two environments, k equations: there the variance is zero whatever the metric
-    equal = np.linalg.solve(second[0] - second[1], cross[0] - cross[1])
-    far = [
-        np.abs(invariant_direction(*d, a, METRICS[whiten]).numpy() - equal).max()
-        for a in (1e2, 1e4, 1e6)
-    ]
-    assert far[0] > far[1] > far[2]
-    assert far[2] < 1e-3 * np.abs(equal).max()
+    difference = second[0] - second[1]
+    difference_of_cross = cross[0]
+    equal = np.linalg.solve(difference, difference_of_cross - cross[1])
+    distances = []
+    for alpha in (1e2, 1e4, 1e6):
+        theta = invariant_direction(*d, alpha, METRICS[whiten]).numpy()
+        distances.append(np.abs(theta - equal).max())
+    near, nearer, nearest = distances
+    assert near > nearer > nearest
+    size = np.abs(equal).max()
+    assert nearest < 1e-3 * size
 
 
 @pytest.mark.parametrize("whiten", [False, True])
@@ -159,39 +196,46 @@ def test_one_environment_is_least_squares_whatever_alpha(
     alpha: float, whiten: bool
 ) -> None:
     psi, y, _ = data(2)
-    expected = np.linalg.lstsq(psi.numpy(), y.numpy())[0]
-    for r in (
-        torch.ones(40, 1),
-        torch.full((40, 3), 1 / 3),
-    ):  # also: thrice the same one
-        got = invariant_direction(psi, y, r.double(), alpha, METRICS[whiten])
+    expected, *_ = np.linalg.lstsq(psi.numpy(), y.numpy())
+    one = torch.ones(40, 1)
+    thrice_the_same = torch.full((40, 3), 1 / 3)
+    for r in (one, thrice_the_same):
+        memberships = r.double()
+        got = invariant_direction(psi, y, memberships, alpha, METRICS[whiten])
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-3, 1e3]))
 def test_the_whitened_penalty_has_no_unit(seed: int, scale: float) -> None:
+    whitened = METRICS[True]
     d = data(seed)
     scaled = d._replace(psi=d.psi * scale)
-    got = invariant_direction(*scaled, 0.7, METRICS[True], ridge=0.01) * scale
-    torch.testing.assert_close(
-        got, invariant_direction(*d, 0.7, METRICS[True], ridge=0.01)
-    )
+    with_ridge = invariant_direction(*d, 0.7, whitened, ridge=0.01)
+    with_ridge_of_scaled = invariant_direction(*scaled, 0.7, whitened, ridge=0.01)
+    assert_close(with_ridge_of_scaled * scale, with_ridge)
+
     # nor, without ridge, any notion of axes
-    mix = torch.from_numpy(
-        np.random.default_rng(seed).standard_normal((3, 3))
-    ) + 3 * torch.eye(3)
-    got = mix @ invariant_direction(*d._replace(psi=d.psi @ mix), 0.7, METRICS[True])
-    torch.testing.assert_close(
-        got, invariant_direction(*d, 0.7, METRICS[True]), rtol=1e-5, atol=1e-7
-    )
+    rng = np.random.default_rng(seed)
+    entries = torch.from_numpy(rng.standard_normal((3, 3)))
+    mix = entries + 3 * torch.eye(3)
+    mixed = d._replace(psi=d.psi @ mix)
+    theta = invariant_direction(*d, 0.7, whitened)
+    theta_of_mixed = invariant_direction(*mixed, 0.7, whitened)
+    assert_close(mix @ theta_of_mixed, theta, rtol=1e-5, atol=1e-7)
+
     # the printed penalty has one
-    plain = invariant_direction(*scaled, 0.7) * scale
-    assert float((plain - invariant_direction(*d, 0.7)).abs().max()) > 1e-3
+    printed = invariant_direction(*d, 0.7)
+    printed_of_scaled = invariant_direction(*scaled, 0.7) * scale
+    difference = printed_of_scaled - printed
+    assert difference.abs().max() > 1e-3
 
 
 def test_the_losses_are_those_of_the_points() -> None:
     d = data(3)
     theta = torch.tensor([0.3, -1.0, 2.0]).double()
     errors = (d.psi @ theta - d.y) ** 2
-    literal = (d.r * errors[:, None]).sum(0) / d.r.sum(0)
-    torch.testing.assert_close(d.risks().losses(theta), literal)
+    weighted = d.r * errors[:, None]
+    totals = (weighted).sum(0)
+    literal = totals / d.r.sum(0)
+    losses = d.risks().losses(theta)
+    assert_close(losses, literal)

@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from torch import Tensor
 
 from kerhrm.algorithm.invariance import environment_risks
@@ -27,6 +28,11 @@ def positive(rng: np.random.Generator, size: int) -> np.ndarray:
     """Second moments (size, size) of some random variables."""
     factor = rng.standard_normal((size, 2 * size))
     return factor @ factor.T / size
+
+
+def assert_close(got: np.ndarray, expected: np.ndarray | float) -> None:
+    """Equal to what double precision leaves of a linear system."""
+    assert_allclose(got, expected, rtol=1e-6, atol=1e-8)
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,9 @@ class Link:
     @classmethod
     def drawn(cls, seed: int, a: int, b: int) -> "Link":
         rng = np.random.default_rng(seed)
-        return cls(positive(rng, a + 1), rng.standard_normal((b, a + 1)), rng)
+        of_s = positive(rng, a + 1)
+        of_v = rng.standard_normal((b, a + 1))
+        return cls(of_s, of_v, rng)
 
     @property
     def a(self) -> int:
@@ -58,21 +66,34 @@ class Link:
 
     def of_s_alone(self) -> np.ndarray:
         """Coefficients (a,) of the regression of y on s."""
-        solution: np.ndarray = np.linalg.solve(self.of_s[:-1, :-1], self.of_s[:-1, -1])
+        s_and_s = self.of_s[:-1, :-1]
+        s_and_y = self.of_s[:-1, -1]
+        solution: np.ndarray = np.linalg.solve(s_and_s, s_and_y)
         return solution
 
     def moments(self, strength: float) -> np.ndarray:
         """E[(s, v, y) (s, v, y)^T] of one environment, whatever E[v v^T] is there."""
         cross = strength * self.of_v
-        given_s = cross @ np.linalg.solve(self.of_s, cross.T)
-        of_v = given_s + positive(self.rng, len(cross))
+        explained = np.linalg.solve(self.of_s, cross.T)
+        given_s = cross @ explained
+        unexplained = positive(self.rng, len(cross))
+        of_v = given_s + unexplained
         a = self.a
+        v_and_s = cross[:, :a]
+        v_and_y = cross[:, a:]
+        s_and_s = self.of_s[:a, :a]
+        s_and_y = self.of_s[:a, a:]
+        y_and_y = self.of_s[a:, a:]
         rows = [
-            [self.of_s[:a, :a], cross[:, :a].T, self.of_s[:a, a:]],
-            [cross[:, :a], of_v, cross[:, a:]],
-            [self.of_s[a:, :a], cross[:, a:].T, self.of_s[a:, a:]],
+            [s_and_s, v_and_s.T, s_and_y],
+            [v_and_s, of_v, v_and_y],
+            [s_and_y.T, v_and_y.T, y_and_y],
         ]
         return np.block(rows)
+
+    def opposed(self, first: float, second: float) -> list[np.ndarray]:
+        """Moments of two environments with links of strengths first and -second."""
+        return [self.moments(first), self.moments(-second)]
 
 
 def risks(moments: list[np.ndarray], weights: list[float]) -> Risks:
@@ -88,9 +109,12 @@ def risks(moments: list[np.ndarray], weights: list[float]) -> Risks:
     )
 
 
-def least_squares(moments: list[np.ndarray], weights: list[float]) -> np.ndarray:
-    """M_p without a penalty."""
-    return GradientVariance().minimise(risks(moments, weights), 0.0).numpy()
+def solution(
+    moments: list[np.ndarray], weights: list[float], alpha: float = 0.0
+) -> np.ndarray:
+    """M_p; least squares without a penalty."""
+    pooled = risks(moments, weights)
+    return GradientVariance().minimise(pooled, alpha).numpy()
 
 
 @given(seed=SEEDS, a=SIZES, b=SIZES)
@@ -98,9 +122,11 @@ def test_equal_weights_suffice_where_the_link_reverses(
     seed: int, a: int, b: int
 ) -> None:
     link = Link.drawn(seed, a, b)
-    theta = least_squares([link.moments(1.0), link.moments(-1.0)], [1, 1])
-    np.testing.assert_allclose(theta[:a], link.of_s_alone(), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(theta[a:], 0, atol=1e-8)
+    moments = link.opposed(1.0, 1.0)
+    theta = solution(moments, weights=[1, 1])
+    of_s = link.of_s_alone()
+    assert_close(theta[:a], of_s)
+    assert_close(theta[a:], 0)
 
 
 @given(seed=SEEDS, a=SIZES, b=SIZES, first=STRENGTHS, second=STRENGTHS)
@@ -109,10 +135,11 @@ def test_weights_make_up_for_unequal_strengths(
 ) -> None:
     """c_2 : c_1 for links of strengths c_1 and -c_2."""
     link = Link.drawn(seed, a, b)
-    moments = [link.moments(first), link.moments(-second)]
-    theta = least_squares(moments, [second, first])
-    np.testing.assert_allclose(theta[:a], link.of_s_alone(), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(theta[a:], 0, atol=1e-8)
+    moments = link.opposed(first, second)
+    theta = solution(moments, weights=[second, first])
+    of_s = link.of_s_alone()
+    assert_close(theta[:a], of_s)
+    assert_close(theta[a:], 0)
 
 
 @given(seed=SEEDS, a=SIZES, b=SIZES, first=STRENGTHS, second=STRENGTHS)
@@ -121,15 +148,22 @@ def test_equal_weights_leave_what_the_strengths_differ_by(
 ) -> None:
     """The coefficient on v is (c_1 - c_2) / 2 times that of the written-out system."""
     link = Link.drawn(seed, a, b)
-    moments = [link.moments(first), link.moments(-second)]
-    theta = least_squares(moments, [1, 1])
+    moments = link.opposed(first, second)
+    theta = solution(moments, weights=[1, 1])
+
     half = (first - second) / 2
-    of_v = (moments[0] + moments[1])[a:-1, a:-1] / 2
-    v_and_s, v_and_y = link.of_v[:, :a], link.of_v[:, a]
-    explained = v_and_s @ np.linalg.solve(link.of_s[:a, :a], v_and_s.T)
-    unexplained = v_and_y - v_and_s @ link.of_s_alone()
-    slope = np.linalg.solve(of_v - half**2 * explained, unexplained)
-    np.testing.assert_allclose(theta[a:], half * slope, rtol=1e-6, atol=1e-8)
+    mean_moments = (moments[0] + moments[1]) / 2
+    of_v = mean_moments[a:-1, a:-1]
+    s_and_s = link.of_s[:a, :a]
+    v_and_s = link.of_v[:, :a]
+    v_and_y = link.of_v[:, a]
+    coefficients = np.linalg.solve(s_and_s, v_and_s.T)
+    explained = v_and_s @ coefficients
+    explained_by_s = v_and_s @ link.of_s_alone()
+    unexplained = v_and_y - explained_by_s
+    left_of_v = of_v - half**2 * explained
+    slope = np.linalg.solve(left_of_v, unexplained)
+    assert_close(theta[a:], half * slope)
 
 
 @given(seed=SEEDS, a=SIZES, b=SIZES, first=STRENGTHS, second=STRENGTHS)
@@ -139,12 +173,16 @@ def test_a_large_penalty_makes_up_for_unequal_strengths(
     """Where v has no more dimensions than s: equal gradients need no v there."""
     b = min(a, b)
     link = Link.drawn(seed, a, b)
-    link.of_v[:, :a] = np.linalg.qr(link.of_v[:, :a].T)[0].T  # of full rank
-    moments = [link.moments(first), link.moments(-second)]
-    before = GradientVariance().minimise(risks(moments, [1, 1]), 0.0).numpy()
-    theta = GradientVariance().minimise(risks(moments, [1, 1]), 1e7).numpy()
-    left = np.linalg.norm(theta[a:])
-    assert left <= 1e-2 * np.linalg.norm(before) + 1e-6
+    cross = link.of_v[:, :a]
+    orthonormal, _ = np.linalg.qr(cross.T)
+    link.of_v[:, :a] = orthonormal.T  # of full rank
+    moments = link.opposed(first, second)
+    without_penalty = solution(moments, weights=[1, 1])
+    theta = solution(moments, weights=[1, 1], alpha=1e7)
+
+    left_on_v = np.linalg.norm(theta[a:])
+    size_before = np.linalg.norm(without_penalty)
+    assert left_on_v <= 1e-2 * size_before + 1e-6
 
 
 def table1(seed: int, agreements: list[float], n: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -158,8 +196,10 @@ def table1(seed: int, agreements: list[float], n: int) -> tuple[Tensor, Tensor, 
     share = rng.choice(agreements, n)
     agrees = rng.random(n) < share
     attribute = np.where(agrees, y, -y)
-    s = y + 3.0 * rng.standard_normal(n)
-    v = attribute + 0.3 * rng.standard_normal(n)
+    noise_of_s = 3.0 * rng.standard_normal(n)
+    s = y + noise_of_s
+    noise_of_v = 0.3 * rng.standard_normal(n)
+    v = attribute + noise_of_v
     points = np.stack([s, v], 1)
     return torch.from_numpy(points), torch.from_numpy(y), torch.from_numpy(agrees)
 
@@ -168,31 +208,45 @@ def table1(seed: int, agreements: list[float], n: int) -> tuple[Tensor, Tensor, 
 def test_sizes_of_a_clean_split_do_not_matter(seed: int, r1: float, r2: float) -> None:
     """In Table 1, split by whether the attribute is the label, to sampling error."""
     x, y, agrees = table1(seed, [r1, r2], n=40_000)
-    split = torch.stack([agrees, ~agrees], 1).double()
+    sides = torch.stack([agrees, ~agrees], 1)
+    split = sides.double()
     penalty = GradientVariance()
-    of_s, of_v = penalty.minimise(environment_risks(x, y, split), 0.0).tolist()
+    equal_weights = environment_risks(x, y, split)
+    of_s, of_v = penalty.minimise(equal_weights, 0.0).tolist()
     # standard error of the coefficient on v; that on s has a third of it
-    error = 1 / (2 * float(split.sum(0).min())) ** 0.5
-    assert abs(of_s - 1 / (1 + 9)) < 2 * error
+    sizes = split.sum(0)
+    smaller_size = float(sizes.min())
+    error = 1 / (2 * smaller_size) ** 0.5
+    population_of_s = 1 / (1 + 9)
+    assert abs(of_s - population_of_s) < 2 * error
     assert abs(of_v) < 5 * error
+
     # weighed by size, v counts by the share that agrees
-    by_size = penalty.minimise(environment_risks(x, y, split, by_size=True), 0.0)
-    link = 2 * float(agrees.double().mean()) - 1
-    assert float(by_size[1]) > 0.5 * link
+    weights_by_size = environment_risks(x, y, split, by_size=True)
+    _, of_v_by_size = penalty.minimise(weights_by_size, 0.0).tolist()
+    share_that_agrees = float(agrees.double().mean())
+    link = 2 * share_that_agrees - 1
+    assert of_v_by_size > 0.5 * link
 
 
 @given(seed=SEEDS, a=SIZES, b=SIZES, wrong=st.floats(0.05, 0.45))
 def test_wrong_labels_leave_nothing(seed: int, a: int, b: int, wrong: float) -> None:
     """Labels wrong at random, split by right and wrong: s reverses as v does."""
-    right = Link.drawn(seed, a, b).moments(1.0)
+    link = Link.drawn(seed, a, b)
+    right = link.moments(1.0)
     sign = np.ones(len(right))
     sign[-1] = -1
-    moments = [right, right * np.outer(sign, sign)]
-    np.testing.assert_allclose(least_squares(moments, [1, 1]), 0, atol=1e-8)
+    signs = np.outer(sign, sign)
+    reversed_label = right * signs
+    moments = [right, reversed_label]
+    of_equal_weights = solution(moments, weights=[1, 1])
+    assert_allclose(of_equal_weights, 0, atol=1e-8)
+
     # weighed by size, wrong labels shrink every coefficient alike
-    theta = least_squares(moments, [1 - wrong, wrong])
-    clean = least_squares([right], [1])
-    np.testing.assert_allclose(theta, (1 - 2 * wrong) * clean, rtol=1e-6, atol=1e-8)
+    theta = solution(moments, weights=[1 - wrong, wrong])
+    clean = solution([right], weights=[1])
+    shrinkage = 1 - 2 * wrong
+    assert_close(theta, (shrinkage) * clean)
 
 
 @pytest.mark.parametrize("first_is_clean", [False, True])
@@ -208,21 +262,28 @@ def test_the_feature_with_less_noise_is_removed(first_is_clean: bool) -> None:
     y = rng.choice([-1.0, 1.0], n)
     agree = rng.random((n, 2)) < 0.85
     noise = rng.standard_normal((n, 2)) * (0.3, 1.0)
-    x = np.where(agree, y[:, None], -y[:, None]) + noise
+    label = y[:, None]
+    x = np.where(agree, label, -label) + noise
     clean, noisy = (0, 1) if first_is_clean else (1, 0)
-    psi = torch.from_numpy(x if first_is_clean else x[:, ::-1].copy())
+    columns = x if first_is_clean else x[:, ::-1].copy()
+    psi = torch.from_numpy(columns)
     target = torch.from_numpy(y)
 
-    fits = fit_mixture(psi, target, random_starts(0, 5, n, 2), ridge=1e-3)
+    starts = random_starts(0, 5, n, 2)
+    fits = fit_mixture(psi, target, starts, ridge=1e-3)
     best = fits.objective.argmin()
     memberships = fits.responsibilities(psi, target)[best]
-    first = (memberships[:, 0] > 0.5).numpy()
-    same = float((first == agree[:, 0]).mean())
-    assert max(same, 1 - same) > 0.97
+    in_first_environment = (memberships[:, 0] > 0.5).numpy()
+    clean_feature_agrees = agree[:, 0]
+    overlap = float((in_first_environment == clean_feature_agrees).mean())
+    assert max(overlap, 1 - overlap) > 0.97
 
-    theta = GradientVariance().minimise(environment_risks(psi, target, memberships), 0)
-    assert abs(float(theta[clean])) < 0.05
-    assert float(theta[noisy]) > 0.3
+    learned = environment_risks(psi, target, memberships)
+    theta = GradientVariance().minimise(learned, 0)
+    of_clean = float(theta[clean])
+    of_noisy = float(theta[noisy])
+    assert abs(of_clean) < 0.05
+    assert of_noisy > 0.3
 
 
 @given(
@@ -240,16 +301,21 @@ def test_noise_independent_of_x_leaves_nothing_to_do(
     Then any environments with any weights have the same solution, and one is enough.
     """
     rng = np.random.default_rng(seed)
-    beta = np.append(rng.standard_normal(a), np.zeros(b))
+    on_s = rng.standard_normal(a)
+    beta = np.append(on_s, np.zeros(b))
     moments = []
     for _ in range(n_environments):
-        of_x = positive(rng, a + b)
-        and_y = of_x @ beta
-        of_y = beta @ and_y + 1.0
-        moments.append(np.block([[of_x, and_y[:, None]], [and_y, np.array([of_y])]]))
+        x_and_x = positive(rng, a + b)
+        x_and_y = x_and_x @ beta
+        y_and_y = beta @ x_and_y + 1.0
+        rows = [
+            [x_and_x, x_and_y[:, None]],
+            [x_and_y, np.array([y_and_y])],
+        ]
+        moments.append(np.block(rows))
     weights = rng.dirichlet(np.ones(n_environments)).tolist()
-    theta = GradientVariance().minimise(risks(moments, weights), alpha)
-    np.testing.assert_allclose(theta, beta, rtol=1e-5, atol=1e-6)
+    theta = solution(moments, weights, alpha)
+    assert_allclose(theta, beta, rtol=1e-5, atol=1e-6)
 
 
 @given(seed=SEEDS, k=st.integers(2, 8), n=st.integers(1, 30))
@@ -274,16 +340,21 @@ def test_what_psi_v_still_explains_of_the_direction(seed: int, k: int) -> None:
     So nothing is left of an eigenvector of C, and of no other direction.
     """
     rng = np.random.default_rng(seed)
-    psi = rng.standard_normal((30, k)) * rng.uniform(0.3, 3, k)
+    scale = rng.uniform(0.3, 3, k)
+    psi = rng.standard_normal((30, k)) * scale
     second = psi.T @ psi
     eigenvector = np.linalg.eigh(second)[1][:, 0]
     for theta in (rng.standard_normal(k), eigenvector):
-        psi_v = orthogonal_update(torch.from_numpy(psi), torch.from_numpy(theta))
         along = psi @ theta
-        coefficients = np.linalg.lstsq(psi_v.numpy(), along, rcond=1e-10)[0]
-        left = along - psi_v.numpy() @ coefficients
-        explained = 1 - (left @ left) / (along @ along)
-        product = (along @ along) * (theta @ np.linalg.solve(second, theta))
-        formula = 1 - (theta @ theta) ** 2 / product
+        variance = along @ along
+        updated = orthogonal_update(torch.from_numpy(psi), torch.from_numpy(theta))
+        psi_v = updated.numpy()
+        coefficients = np.linalg.lstsq(psi_v, along, rcond=1e-10)[0]
+        residual = along - psi_v @ coefficients
+        explained = 1 - (residual @ residual) / variance
+
+        inverse_form = theta @ np.linalg.solve(second, theta)
+        squared_length = theta @ theta
+        formula = 1 - squared_length**2 / (variance * inverse_form)
         assert explained == pytest.approx(formula, abs=1e-8)
     assert explained == pytest.approx(0, abs=1e-8)

@@ -8,7 +8,11 @@ import pytest
 @pytest.fixture(scope="session")
 def plain() -> pd.DataFrame:
     """A number y that two columns predict, the same in all rows."""
-    random, n = np.random.default_rng(0), 80
-    table = pd.DataFrame(random.normal(size=(n, 2)).round(3), columns=["a", "b"])
-    table["y"] = (table["a"] + 2 * table["b"] + 0.3 * random.normal(size=n)).round(3)
+    random = np.random.default_rng(0)
+    n = 80
+    inputs = random.normal(size=(n, 2)).round(3)
+    table = pd.DataFrame(inputs, columns=["a", "b"])
+    signal = table["a"] + 2 * table["b"]
+    noise = 0.3 * random.normal(size=n)
+    table["y"] = (signal + noise).round(3)
     return table

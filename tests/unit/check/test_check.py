@@ -15,9 +15,11 @@ from kerhrm.cli import main
 def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A rating counts the other way round in two fifths of the west, in a tenth
     elsewhere."""
-    random, n = np.random.default_rng(0), 1200
+    random = np.random.default_rng(0)
+    n = 1200
     west = random.random(n) < 0.3
-    turned = random.random(n) < np.where(west, 0.4, 0.1)
+    share = np.where(west, 0.4, 0.1)
+    turned = random.random(n) < share
     rating = random.normal(size=n)
     table = pd.DataFrame(
         {
@@ -29,9 +31,13 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "from": pd.date_range("2001-01-01", periods=n, freq="6h").astype(str),
         }
     )
-    table["pay"] = (30 + 3 * table["size"] + np.where(turned, -6, 6) * rating).round(3)
+    slope = np.where(turned, -6, 6)
+    signal = 30 + 3 * table["size"] + slope * rating
+    table["pay"] = signal.round(3)
     table["tax"] = (0.3 * table["pay"]).round(3)
-    table["age"] = np.where(random.random(n) < 0.05, -999, random.integers(18, 65, n))
+    is_missing = random.random(n) < 0.05
+    ages = random.integers(18, 65, n)
+    table["age"] = np.where(is_missing, -999, ages)
     path = tmp_path_factory.mktemp("csv") / "pay.csv"
     table.to_csv(path, index=False)
     return path
@@ -41,20 +47,17 @@ def test_a_file_becomes_a_report_and_a_page(
     pay: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "out.html"
+    arguments = ["check", str(pay), "--target", "pay", "--html", str(page)]
     columns = ["--drop", "id", "tax", "age", "--dates", "from", "--group", "region"]
-    assert (
-        main(["check", str(pay), "--target", "pay", *columns, "--html", str(page)]) == 0
-    )
+    assert main([*arguments, *columns]) == 0
     shown = capsys.readouterr().out
-    for words in (
-        "environment 1",
-        "region west",
-        "840 train, 360 test",
-        "environments detected",
-    ):
-        assert words in shown
-    # nothing odd
-    assert "column" not in shown.partition("test, ")[2].partition("encoding")[2]
+    assert "environment 1" in shown
+    assert "region west" in shown
+    assert "840 train, 360 test" in shown
+    assert "environments detected" in shown
+    _, _, after_sizes = shown.partition("test, ")
+    _, _, after_encoding = after_sizes.partition("encoding")
+    assert "column" not in after_encoding  # nothing odd
     text = page.read_text()
     assert "region west" in text
     assert "data:image/png;base64," in text
@@ -72,35 +75,44 @@ def test_odd_columns_are_named(pay: Path) -> None:
 
 
 def test_labels_and_an_auxiliary_column(pay: Path) -> None:
-    table = read_table(pay, dates=["from"]).drop(columns=["id", "tax", "pay", "age"])
+    table = read_table(pay, dates=["from"])
+    table = table.drop(columns=["id", "tax", "pay", "age"])
     size = table.pop("size")
-    table["large"] = np.where(
-        size + np.random.default_rng(0).normal(size=1200) > 0, "yes", "no"
-    )
-    found = check(table, "large", auxiliary=["from"])
-    assert found.report.facts["error"] == "share of wrong labels"
-    assert "detected (p = " in found.report.facts["test"]
-    assert set(found.model.classes_) == {"no", "yes"}
-    with pytest.raises(
-        ValueError, match="column 'larg' does not exist; did you mean 'large'"
-    ):
+    noise = np.random.default_rng(0).normal(size=1200)
+    is_large = size + noise > 0
+    table["large"] = np.where(is_large, "yes", "no")
+    checked = check(table, "large", auxiliary=["from"])
+    facts = checked.report.facts
+    assert facts["error"] == "share of wrong labels"
+    assert "detected (p = " in facts["test"]
+    assert set(checked.model.classes_) == {"no", "yes"}
+    message = "column 'larg' does not exist; did you mean 'large'"
+    with pytest.raises(ValueError, match=message):
         check(table, "larg")
+    others = table.columns.drop("large").tolist()
     with pytest.raises(ValueError, match="no column is left"):
-        check(table, "large", drop=[c for c in table if c != "large"])
+        check(table, "large", drop=others)
 
 
 @pytest.fixture(scope="module")
 def places() -> pd.DataFrame:
     """A spurious column agrees with the label in 99 % of the early rows, in 70 % of
     the late."""
-    random, n = np.random.default_rng(0), 400
-    time, y = random.random(n), random.choice([-1, 1], n)
-    agrees = random.random(n) < np.where(time < 0.5, 0.99, 0.7)
-    table = pd.DataFrame({"s": np.where(agrees, y, -y) + 0.3 * random.normal(size=n)})
+    random = np.random.default_rng(0)
+    n = 400
+    time = random.random(n)
+    y = random.choice([-1, 1], n)
+    is_early = time < 0.5
+    share = np.where(is_early, 0.99, 0.7)
+    agrees = random.random(n) < share
+    noise = 0.3 * random.normal(size=n)
+    spurious = np.where(agrees, y, -y) + noise
+    table = pd.DataFrame({"s": spurious})
     table["v"] = y + 1.5 * random.normal(size=n)
     table["y"] = np.where(y > 0, "up", "down")
-    table["place"] = np.where(time < 0.5, "early", "late")
-    table["day"] = pd.date_range("2020-01-01", periods=n)[(n * time).astype(int)]
+    table["place"] = np.where(is_early, "early", "late")
+    days = pd.date_range("2020-01-01", periods=n)
+    table["day"] = days[(n * time).astype(int)]
     return table
 
 
@@ -108,22 +120,26 @@ def test_auxiliary_categories_that_no_training_row_has_are_left_out(
     places: pd.DataFrame,
 ) -> None:
     rare = places.drop(columns="day")
-    rare.loc[::40, "place"] = [f"place {i}" for i in range(10)]
+    few_places = [f"place {i}" for i in range(10)]
+    rare.loc[::40, "place"] = few_places
     facts = check(rare, "y", auxiliary=["place"]).report.facts
-    told = re.search(r"(\d) test rows? with 'place' in no", facts["left out"])
-    assert told
-    assert facts["rows"].startswith(f"280 train, {120 - int(told[1])} test")
+    message = re.search(r"(\d) test rows? with 'place' in no", facts["left out"])
+    assert message
+    n_test = 120 - int(message[1])
+    assert facts["rows"].startswith(f"280 train, {n_test} test")
     rare["place"] = [f"place {i}" for i in range(len(rare))]
     with pytest.raises(ValueError, match="'place' has 400 categories in 400 rows"):
         check(rare, "y", auxiliary=["place"])
+    constant = rare.assign(place="x")
     with pytest.raises(ValueError, match="auxiliary column 'place' is constant"):
-        check(rare.assign(place="x"), "y", auxiliary=["place"])
+        check(constant, "y", auxiliary=["place"])
 
 
 def test_a_page_with_an_auxiliary_column(
     places: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, page = tmp_path / "t.csv", tmp_path / "out.html"
+    path = tmp_path / "t.csv"
+    page = tmp_path / "out.html"
     places.drop(columns="place").to_csv(path, index=False)
     arguments = ["check", str(path), "--target", "y", "--auxiliary", "day"]
     assert main(arguments) == 1

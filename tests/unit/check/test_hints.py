@@ -12,15 +12,25 @@ from kerhrm.cli import main
 
 N = 60
 RANDOM = np.random.default_rng(0)
-BASE = pd.DataFrame(RANDOM.normal(size=(N, 3)).round(3), columns=["a", "b", "y"])
+NUMBERS = RANDOM.normal(size=(N, 3)).round(3)
+BASE = pd.DataFrame(NUMBERS, columns=["a", "b", "y"])
 ROW = np.arange(N)
 DAYS = pd.date_range("2020-01-01", periods=N)
-EARLY = pd.Series(DAYS.strftime("%d/%m/%Y")).where(DAYS.day <= 12, "05/06/2020")
+BY_DAY = pd.Series(DAYS.strftime("%d/%m/%Y"))
+#: no day that is no month
+EARLY = BY_DAY.where(DAYS.day <= 12, "05/06/2020")
 
 
 def csv(separator: str = ",", **columns: object) -> bytes:
     """A table as a file, with more columns by name."""
-    return BASE.assign(**columns).to_csv(index=False, sep=separator).encode()
+    table = BASE.assign(**columns)
+    return table.to_csv(index=False, sep=separator).encode()
+
+
+def without(arguments: list[str], option: str) -> list[str]:
+    """Arguments without an option and its value."""
+    place = arguments.index(option)
+    return arguments[:place] + arguments[place + 2 :]
 
 
 #: three decimals in every cell
@@ -83,18 +93,16 @@ def followed(arguments: list[str], text: str) -> list[str]:
     """Arguments after the hint of a text: an option left out, or given."""
     left = re.search(r"leave (?:the column out of )?(--[a-z-]+)(?: out)?", text)
     if left:
-        place = arguments.index(left[1])
-        return arguments[:place] + arguments[place + 2 :]
+        return without(arguments, left[1])
     hint = text[text.index("--") :]
     words: list[str] = []
     for word in shlex.split(hint):
         if word in ("or", "unless"):
             break
         words.append(word)
-    option = words[0].partition("=")[0]
+    option, _, _ = words[0].partition("=")
     if option in arguments:
-        place = arguments.index(option)
-        arguments = arguments[:place] + arguments[place + 2 :]
+        arguments = without(arguments, option)
     return arguments + words
 
 
@@ -106,9 +114,11 @@ def test_a_hint_of_the_report_can_be_followed(
     path.write_bytes(REPORTED[case])
     arguments = ["check", str(path), "--target", "y"]
     assert main(arguments) == 0
-    (told,) = re.findall("^column .*--.*", capsys.readouterr().out, re.M)
-    assert main(followed(arguments, told)) == 0
-    assert "\ncolumn" not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    (message,) = re.findall("^column .*--.*", shown, re.M)
+    assert main(followed(arguments, message)) == 0
+    shown = capsys.readouterr().out
+    assert "\ncolumn" not in shown
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -120,7 +130,7 @@ def test_a_hint_of_an_error_can_be_followed(
     path.write_bytes(content)
     arguments = ["check", str(path), "--target", "y", *options]
     assert main(arguments) == 1
-    error = capsys.readouterr().err
-    hint = error.strip().rpartition("; ")[2]
+    error = capsys.readouterr().err.strip()
+    _, _, hint = error.rpartition("; ")
     assert main(followed(arguments, hint)) == 0, hint
     assert capsys.readouterr().err == ""

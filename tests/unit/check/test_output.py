@@ -22,7 +22,8 @@ N = 40
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
-    table = pd.DataFrame(random.normal(size=(N, 3)), columns=["a", "b", "y"]).round(3)
+    numbers = random.normal(size=(N, 3))
+    table = pd.DataFrame(numbers, columns=["a", "b", "y"]).round(3)
     table["größe"] = ["süd", "nord"] * (N // 2)
     path = tmp_path / "t.csv"
     table.to_csv(path, index=False)
@@ -66,7 +67,8 @@ def test_a_page_takes_no_other_files_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     places = other_files(tmp_path, data)
-    before, content = sorted(tmp_path.iterdir()), data.read_bytes()
+    before = sorted(tmp_path.iterdir())
+    content = data.read_bytes()
     monkeypatch.setattr("kerhrm.check.check", None)  # nothing is fitted
     for what, place in places.items():
         assert check(data, "--html", str(place)) == 1, what
@@ -83,7 +85,8 @@ def test_a_page_replaces_its_own_and_is_no_table(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "out.html"
-    assert [check(data, "--html", str(page)) for _ in range(2)] == [0, 0]
+    for _ in range(2):
+        assert check(data, "--html", str(page)) == 0
     assert capsys.readouterr().err == ""
     with pytest.raises(KerhrmError, match="is the table itself"):
         check_output(page, page)

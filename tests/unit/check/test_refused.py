@@ -75,10 +75,12 @@ def test_a_bad_file_is_one_line(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content, arguments, words = BAD[case]
-    path, page = tmp_path / "table.csv", tmp_path / "page.html"
+    path = tmp_path / "table.csv"
+    page = tmp_path / "page.html"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     where: list[Any] = [] if "--html" in arguments else ["--html", str(page)]
-    assert main(["check", str(path), "--target", "b", *where, *arguments]) == 1
+    command = ["check", str(path), "--target", "b", *where, *arguments]
+    assert main(command) == 1
     error = capsys.readouterr().err.strip()
     assert error.startswith("kerhrm: error: ")
     assert "\n" not in error

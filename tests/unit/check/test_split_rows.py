@@ -9,57 +9,97 @@ from kerhrm.check import check
 from kerhrm.errors import KerhrmError
 
 
+def with_yes_in(rows: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with label ``yes`` where ``rows`` (n,) is true, ``no`` elsewhere."""
+    return table.assign(y=np.where(rows, "yes", "no"))
+
+
 def test_a_label_that_no_test_row_has_is_said(plain: pd.DataFrame) -> None:
     tested = check(plain, "y").X_test.index
     trained = plain.index.difference(tested)
-    rare = plain.assign(y=np.where(plain.index == trained[0], "yes", "no"))
-    told = check(rare, "y").report.facts["column 'y'"]
-    assert told.startswith("'yes' stands in 1 row, none of which tests: the errors say")
-    rare = plain.assign(y=np.where(plain.index == tested[0], "yes", "no"))
+
+    yes_in_training = with_yes_in(plain.index == trained[0], plain)
+    message = check(yes_in_training, "y").report.facts["column 'y'"]
+    expected = "'yes' stands in 1 row, none of which tests: the errors say"
+    assert message.startswith(expected)
+
+    yes_in_test = with_yes_in(plain.index == tested[0], plain)
     with pytest.raises(KerhrmError, match="'y' is 'no' in all training rows; give"):
-        check(rare, "y")
-    two = plain.assign(y=np.where(plain.index < 2, "yes", "no"))
-    assert "column 'y'" not in check(two, "y").report.facts
+        check(yes_in_test, "y")
+
+    yes_twice = with_yes_in(plain.index < 2, plain)
+    facts = check(yes_twice, "y").report.facts
+    assert "column 'y'" not in facts
 
 
 def test_groups_of_one_row_are_said(plain: pd.DataFrame) -> None:
-    table = plain.assign(who=[f"p{i}" for i in range(80)], pair=np.arange(80) // 2)
-    facts = check(table, "y", group="who").report.facts
-    assert "every test row is a group of its own" in facts["column 'who'"]
-    assert "column 'pair'" not in check(table, "y", group="pair").report.facts
+    persons = [f"p{i}" for i in range(80)]
+    pairs = np.arange(80) // 2
+    table = plain.assign(who=persons, pair=pairs)
+
+    facts_by_person = check(table, "y", group="who").report.facts
+    message = facts_by_person["column 'who'"]
+    assert "every test row is a group of its own" in message
+
+    facts_by_pair = check(table, "y", group="pair").report.facts
+    assert "column 'pair'" not in facts_by_pair
+
+
+def assert_copies_stay_together(table: pd.DataFrame, n_copies: int) -> None:
+    """The split reports the copies, and no target is on both sides."""
+    checked = check(table, "y")
+    message = checked.report.facts["copies"]
+    assert message.startswith(f"{n_copies} rows occur more than once; all copies")
+
+    n_tested = len(checked.y_test)
+    in_training = ~table["y"].isin(set(checked.y_test))
+    assert in_training.sum() + n_tested == len(table)
+    assert 0.2 < n_tested / len(table) < 0.4
 
 
 def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
-    some = pd.concat([plain, plain.iloc[:30]], ignore_index=True)
-    all_of_them = pd.concat([plain.assign(c=[*"pq"] * 40)] * 3)
-    for table, number in ((some, 60), (all_of_them, 240)):
-        found = check(table, "y")
-        told = f"{number} rows occur more than once; all copies"
-        assert found.report.facts["copies"].startswith(told)
-        tested = set(found.y_test)
-        kept = table[~table["y"].isin(tested)]
-        assert len(kept) + len(found.y_test) == len(table)
-        assert 0.2 < len(found.y_test) / len(table) < 0.4
-    labels = pd.concat([plain.assign(y=np.where(plain["y"] > 0, "p", "q"))] * 2)
-    found = check(labels, "y")
-    assert len(set(found.X_test["a"])) * 2 == len(found.X_test)
+    first_rows = plain.iloc[:30]
+    some_twice = pd.concat([plain, first_rows], ignore_index=True)
+    assert_copies_stay_together(some_twice, n_copies=60)
+
+    with_letters = plain.assign(c=["p", "q"] * 40)
+    all_thrice = pd.concat([with_letters] * 3)
+    assert_copies_stay_together(all_thrice, n_copies=240)
+
+    labels = np.where(plain["y"] > 0, "p", "q")
+    labelled = plain.assign(y=labels)
+    labelled_twice = pd.concat([labelled] * 2)
+    tested = check(labelled_twice, "y").X_test["a"]
+    assert tested.nunique() * 2 == len(tested)
 
 
 def test_rows_that_differ_in_the_target_alone_are_on_one_side() -> None:
-    random, unit = np.random.default_rng(0), np.repeat(np.arange(40), 4)
-    table = pd.DataFrame(random.normal(size=(40, 3)), columns=[*"abc"]).iloc[unit]
-    table["y"] = random.normal(size=40)[unit] + 0.1 * random.normal(size=160)
-    found = check(table, "y")
-    assert found.report.facts["repeated rows"].startswith("160 rows differ from others")
-    assert found.X_test["a"].value_counts().eq(4).all()
+    random = np.random.default_rng(0)
+    unit = np.repeat(np.arange(40), 4)
+    inputs = random.normal(size=(40, 3))
+    of_units = pd.DataFrame(inputs, columns=["a", "b", "c"])
+    table = of_units.iloc[unit]
+    unit_target = random.normal(size=40)[unit]
+    table["y"] = unit_target + 0.1 * random.normal(size=160)
+
+    checked = check(table, "y")
+    facts = checked.report.facts
+    assert facts["repeated rows"].startswith("160 rows differ from others")
+    rows_per_unit = checked.X_test["a"].value_counts()
+    assert rows_per_unit.eq(4).all()
+
     # an unknown unit's target is not known: no better than a constant
-    assert found.report.errors.loc["all rows", "KerHRM"] > 0.8 * table["y"].std()
-    assert not [name for name in found.report.facts if name.startswith("column")]
+    error = checked.report.errors.loc["all rows", "KerHRM"]
+    assert error > 0.8 * table["y"].std()
+    facts_of_columns = [name for name in facts if name.startswith("column")]
+    assert not facts_of_columns
 
 
 def test_rows_of_few_categories_are_alike_by_chance(plain: pd.DataFrame) -> None:
-    table = (plain > 0).astype(int)
-    facts = check(table, "y").report.facts
+    categories = (plain > 0).astype(int)
+    facts = check(categories, "y").report.facts
     assert "copies" not in facts
     assert facts["rows"].startswith("56 train, 24 test")
-    assert "copies" not in check(plain, "y").report.facts
+
+    facts_of_numbers = check(plain, "y").report.facts
+    assert "copies" not in facts_of_numbers

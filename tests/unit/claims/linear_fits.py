@@ -24,7 +24,8 @@ def written_out(ntf: FactoredNTF) -> Tensor:
     columns = []
     for inputs, deltas in zip(ntf.inputs, ntf.deltas, strict=True):
         of_biases = deltas.double()
-        of_weights = of_biases.unsqueeze(-1) * inputs.double().unsqueeze(-2)
+        points = inputs.double()
+        of_weights = of_biases.unsqueeze(-1) * points.unsqueeze(-2)
         columns.append(of_weights.flatten(1))
         columns.append(of_biases)
     return torch.cat(columns, -1)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
 
 from kerhrm_paper.claims import small_runs
@@ -111,23 +112,26 @@ def test_other_settings_and_weighted_sums(scores_file: Path) -> None:
 
     elsewhere = cells.at("r=2", "A")
     assert elsewhere.name == "A @ r=2"
-    np.testing.assert_allclose(elsewhere.by_seed, a2)
+    assert_allclose(elsewhere.by_seed, a2)
 
     twice = cells.weighted({"A": 2}, at="r=2")
     assert twice.name == '{"A @ r=2": 2}'
-    np.testing.assert_allclose(twice.by_seed, 2 * a2)
+    assert_allclose(twice.by_seed, 2 * a2)
 
     difference = cells.weighted({"B": 2, "C": -1}, constant=-0.1)
     assert difference.name == '{"B": 2, "C": -1, "constant": -0.1}'
-    np.testing.assert_allclose(difference.by_seed, 2 * b - c - 0.1)
+    expected = 2 * b - c - 0.1
+    assert_allclose(difference.by_seed, expected)
 
     average = cells.weighted({"A": 1}, over=["r=1", "r=2"])
     assert average.name == '{"A": 1, "over": ["r=1", "r=2"]}'
-    np.testing.assert_allclose(average.by_seed, (a + a2) / 2)
+    expected = (a + a2) / 2
+    assert_allclose(average.by_seed, expected)
 
     test = cells.more(elsewhere, than=0.7)
     assert test.measure == "A @ r=2 more than 0.7 (test_acc, r=1)"
-    assert test.estimate == pytest.approx(a2.mean() - 0.7)
+    expected = a2.mean() - 0.7
+    assert test.estimate == pytest.approx(expected)
 
 
 def test_seeds_that_one_side_lacks_do_not_count(run: Path, scores_file: Path) -> None:
@@ -186,7 +190,8 @@ def test_a_failed_seed_leaves_it_open(run: Path) -> None:
 def test_other_selection_criteria_do_not_count(run: Path, scores_file: Path) -> None:
     scores = pd.read_csv(scores_file)
     by_oracle = scores.assign(selection="oracle", value=0.0)
-    pd.concat([scores, by_oracle]).to_csv(scores_file, index=False)
+    both = pd.concat([scores, by_oracle])
+    both.to_csv(scores_file, index=False)
     assert status(run, a_is_better) == "supported"
 
 
@@ -196,7 +201,8 @@ def test_pooled_validation_has_a_status_of_its_own(
     pooled = pd.read_csv(scores_file)
     chosen = pooled.assign(selection="worst inferred environment")
     pooled.loc[pooled["method"] == "A", "value"] = 0.1
-    pd.concat([chosen, pooled]).to_csv(scores_file, index=False)
+    both = pd.concat([chosen, pooled])
+    both.to_csv(scores_file, index=False)
     row = evaluated(run, a_is_better)
     assert row["status"] == "supported"
     assert row["status_pooled"] == "contradicted"
@@ -230,7 +236,8 @@ def test_claims_of_the_paper_on_a_run_without_scores(
     assert set(claims.loc[by_test, "status"]) == {"supported", "contradicted"}
     missing = claims["reason"].str.startswith("not in this run")
     assert claims.loc[missing, "tests"].isna().all()
-    assert np.isfinite(claims.loc[~missing, "effect"]).all()
+    effects = claims.loc[~missing, "effect"]
+    assert np.isfinite(effects).all()
     by_small_run = ~missing & ~by_test
     assert (claims.loc[by_small_run, "numbers"] != "").all()
     assert by_test.sum() == 13
@@ -276,14 +283,15 @@ def test_a_lab_has_the_attribute_and_the_best_split(lab: Lab) -> None:
     without_information = torch.full_like(lab.perfect, 0.5)
     assert lab.divergence(without_information) == pytest.approx(0, abs=1e-12)
     memberships = lab.explore(lab.problem.psi_train)
-    np.testing.assert_allclose(memberships.sum(-1), 1)
+    assert_allclose(memberships.sum(-1), 1)
 
 
 def test_explained_share_is_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(30, 3))
     y = rng.normal(size=30)
-    r_squared = LinearRegression().fit(x, y).score(x, y)
+    model = LinearRegression().fit(x, y)
+    r_squared = model.score(x, y)
     explained = _explained(torch.from_numpy(x), torch.from_numpy(y))
     assert explained == pytest.approx(r_squared)
 

@@ -46,7 +46,8 @@ def test_more_is_the_paired_t_test_one_sided() -> None:
     greater = stats.ttest_rel(a, b, alternative="greater")
     less = stats.ttest_rel(a, b, alternative="less")
     two_sided = stats.ttest_rel(a, b)
-    assert test.estimate == pytest.approx((a - b).mean())
+    difference = (a - b).mean()
+    assert test.estimate == pytest.approx(difference)
     assert test.p_for == pytest.approx(greater.pvalue)
     assert test.p_against == pytest.approx(less.pvalue)
     assert test.p == pytest.approx(two_sided.pvalue)
@@ -62,27 +63,33 @@ def test_more_than_a_margin_has_the_whole_mean_as_effect() -> None:
 
 
 def test_alike_is_two_one_sided_tests() -> None:
-    a = np.random.default_rng(1).normal(0.01, 0.01, 10)
+    rng = np.random.default_rng(1)
+    a = rng.normal(0.01, 0.01, 10)
     above = stats.ttest_1samp(a, -0.02, alternative="greater")
     below = stats.ttest_1samp(a, 0.02, alternative="less")
     near = alike("a", a, 0.02)
-    assert near.p_for == pytest.approx(max(above.pvalue, below.pvalue))
+    less_sure = max(above.pvalue, below.pvalue)
+    assert near.p_for == pytest.approx(less_sure)
     far = alike("a", a + 1, 0.02)
     assert far.p_against < 1e-6
-    assert far.estimate == pytest.approx(a.mean() + 1)
+    expected = a.mean() + 1
+    assert far.estimate == pytest.approx(expected)
 
 
 def test_steady_rejects_as_often_as_it_may_at_the_limit() -> None:
-    draws = np.random.default_rng(2).normal(0, 0.02, (2000, 5))
+    rng = np.random.default_rng(2)
+    draws = rng.normal(0, 0.02, (2000, 5))
     p_values = [steady("std", seeds, 0.02).p_for for seeds in draws]
     rejected = np.mean(np.array(p_values) <= 0.05)
     assert rejected == pytest.approx(0.05, abs=0.02)
 
 
 def test_the_interval_of_a_deviation_covers_it() -> None:
-    draws = np.random.default_rng(3).normal(0, 2.0, (1000, 6))
+    rng = np.random.default_rng(3)
+    draws = rng.normal(0, 2.0, (1000, 6))
     tests = [steady("std", seeds, 1.0) for seeds in draws]
-    covered = np.mean([test.low <= 2.0 <= test.high for test in tests])
+    covers = [test.low <= 2.0 <= test.high for test in tests]
+    covered = np.mean(covers)
     assert covered == pytest.approx(0.95, abs=0.02)
 
 
@@ -97,7 +104,9 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
     whole = all_of([of(p) for p in ps])
     least_sure = max(ps)
     assert whole.p_for == least_sure
-    assert whole.p_against == pytest.approx(min(1, len(ps) * (1 - least_sure)))
+    bound = len(ps) * (1 - least_sure)
+    expected = min(1, bound)
+    assert whole.p_against == pytest.approx(expected)
     assert whole.measure == of(least_sure).measure
     assert whole.tests == len(ps)
 
@@ -105,8 +114,11 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
 @given(probabilities)
 def test_one_of_many_is_bonferronis(ps: list[float]) -> None:
     whole = at_least(1, [of(p) for p in ps])
-    assert whole.p_for == pytest.approx(min(1, len(ps) * min(ps)))
-    assert whole.p_against == pytest.approx(1 - min(ps))
+    bound = len(ps) * min(ps)
+    expected = min(1, bound)
+    assert whole.p_for == pytest.approx(expected)
+    expected = 1 - min(ps)
+    assert whole.p_against == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +159,8 @@ def test_a_test_without_a_result_leaves_the_whole_without_one() -> None:
 def test_rank_correlation() -> None:
     x = [1.0, 2.0, 3.0]
     assert rank_correlation(x, [5.0, 5.0, 5.0]) == 0
-    assert rank_correlation(x, [1.0, 3.0, 2.0]) == pytest.approx(0.5)
+    correlation = rank_correlation(x, [1.0, 3.0, 2.0])
+    assert correlation == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("points", "n_seeds"), [(5, 8), (6, 8), (6, 3)])

@@ -31,6 +31,7 @@ from scipy.optimize import minimize
 from scipy.special import rel_entr
 from scipy.stats import entropy, norm
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import (
@@ -111,8 +112,11 @@ def test_selection_changes_the_label_given_s() -> None:
     for r in (data.r, data.r_second, *data.test_r):
         selected = without_selection * kept_given_y(y, r, data.tau)
         laws.append(selected / selected.sum())
-    total_variations = [np.abs(p - q).sum() / 2 for p, q in combinations(laws, 2)]
-    assert max(total_variations) == pytest.approx(effect_of(8), abs=1e-6)
+    total_variations = []
+    for p, q in combinations(laws, 2):
+        total_variations.append(np.abs(p - q).sum() / 2)
+    largest = max(total_variations)
+    assert largest == pytest.approx(effect_of(8), abs=1e-6)
 
 
 def test_the_invariant_predictor_is_minimax() -> None:
@@ -122,7 +126,8 @@ def test_the_invariant_predictor_is_minimax() -> None:
     corners = []
     for plus, minus in product((0.0, 1.0), repeat=2):  # P(V=+ | Y=+), P(V=+ | Y=-)
         of_v = np.array([[1 - minus, minus], [1 - plus, plus]])
-        of_s_and_v = of_s[:, :, None] * of_v[:, None, :]
+        of_s_in_rows = of_s[:, :, None]
+        of_s_and_v = of_s_in_rows * of_v[:, None, :]
         corners.append(0.5 * of_s_and_v.reshape(2, 4))
     labels = np.array([[-1.0], [1.0]])
 
@@ -140,13 +145,15 @@ def test_the_invariant_predictor_is_minimax() -> None:
         constraints={"type": "ineq", "fun": lambda z: z[-1] - risks(z[:-1])},
     )
     invariant = (2 * S - 1) * np.array([-1, -1, 1, 1])  # E[Y | S]
-    excess = risks(invariant).max() - risks(minimax.x[:-1]).max()
+    worst_of_minimax = risks(minimax.x[:-1]).max()
+    excess = risks(invariant).max() - worst_of_minimax
     assert excess == pytest.approx(effect_of(9), abs=1e-6)
 
     def information(blocks: tuple[int, ...]) -> float:
         """I(Y;Psi), nats."""
         joint = represented(world(0.9), blocks)
-        independent = joint.sum(0) * joint.sum(1, keepdims=True)
+        of_label = joint.sum(1, keepdims=True)
+        independent = joint.sum(0) * of_label
         return float(rel_entr(joint, independent).sum())
 
     assert max(invariance_set(RATES), key=information) == BY_S
@@ -173,7 +180,8 @@ def test_the_variant_part_varies_more() -> None:
         divergence_of_x(r, other) - divergence_of_v(r, other)
         for r, other in permutations(rates, 2)
     ]
-    assert max(gaps) == pytest.approx(effect_of(19), abs=1e-6)
+    largest = max(gaps)
+    assert largest == pytest.approx(effect_of(19), abs=1e-6)
 
 
 def test_printed_sigmas_make_s_more_informative() -> None:
@@ -207,7 +215,8 @@ def test_training_is_linear_regression(lab: Lab) -> None:
 
     # the linearisation, in the basis of K's eigenvectors
     ntf, f0 = extract(network, x)
-    values, vectors = torch.linalg.eigh(ntf.kernel(ntf).double())
+    kernel = ntf.kernel(ntf).double()
+    values, vectors = torch.linalg.eigh(kernel)
     rate = 0.5 * n / float(values[-1])  # of |f - y|^2 / n, stable below twice that
     shrinkage = (1 - 2 * rate / n * values) ** steps
     residual = vectors.mT @ (y - f0).double()
@@ -228,9 +237,12 @@ def test_training_is_linear_regression(lab: Lab) -> None:
     f_network = trained(lab.x_test)
 
     differ = (f_network > 0) != (f_linear > 0)
-    assert float(differ.double().mean()) == pytest.approx(effect_of(2), abs=0.002)
+    share = float(differ.double().mean())
+    assert share == pytest.approx(effect_of(2), abs=0.002)
     remaining = shrinkage * residual
-    assert (remaining**2).sum() < 0.5 * (residual**2).sum()  # it has learned
+    squared_remaining = (remaining**2).sum()
+    squared_residual = (residual**2).sum()
+    assert squared_remaining < 0.5 * squared_residual  # it has learned
 
 
 def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
@@ -238,12 +250,13 @@ def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
     theta."""
     x = lab.inputs.x[:60]
     y = lab.problem.y[:60]
-    network = build(NetworkOptions(widths=[16]), 100, x.shape[-1])
+    options = NetworkOptions(widths=[16])
+    network = build(options, 100, x.shape[-1])
     ntf, f0 = extract(network, x)
     assert isinstance(ntf, FactoredNTF)
     phi = written_out(ntf)
     kernel = ntf.kernel(ntf).double()
-    torch.testing.assert_close(phi @ phi.mT, kernel, rtol=1e-5, atol=1e-6)
+    assert_close(phi @ phi.mT, kernel, rtol=1e-5, atol=1e-6)
 
     u, s, v = (factor[..., :10] for factor in svd(phi))
     psi = u * s
@@ -285,14 +298,17 @@ def test_the_kernel_form_is_the_same(lab: Lab) -> None:
     y = lab.problem.target[:400]
     n = len(y)
     ntf, _ = extract(lab.inputs.network, x)
-    u, s, _ = svd(ntf.kernel(ntf).double())
+    kernel = ntf.kernel(ntf).double()
+    u, s, _ = svd(kernel)
     start = random_starts(100, 1, n, 2, "claims", "kernel")
     identity = torch.eye(n, dtype=torch.float64)
     for k in (15, 80):
-        psi = u[:, :k] * s[:k].sqrt()
+        scale = s[:k].sqrt()
+        psi = u[:, :k] * scale
         kappa = psi @ psi.mT
         penalty = n * RIDGE * (psi**2).mean()
-        step = fit_mixture(psi, y, start, ridge=RIDGE, em=EM(max_iter=1))
+        one_step = EM(max_iter=1)
+        step = fit_mixture(psi, y, start, ridge=RIDGE, em=one_step)
         for j in range(2):
             root = start[0, :, j]  # of memberships, which are 0 or 1
             system = root[:, None] * kappa * root + penalty * identity
@@ -310,16 +326,19 @@ def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
     fit = lab.mixtures(psi).take(0)
     sigma = fit.sigma[0]
     beta = 1 / (2 * sigma**2)
-    distance = (y[:, None] - psi @ fit.theta.mT) ** 2
+    predictions = psi @ fit.theta.mT
+    distance = (y[:, None] - predictions) ** 2
     q = fit.weights
     for _ in range(5000):
         q = torch.softmax(q.log() - beta * distance, -1).mean(0)
     logits = q.log() - beta * distance
     r = torch.softmax(logits, -1)
-    constant = (sigma * (2 * torch.pi) ** 0.5).log()
+    root = (2 * torch.pi) ** 0.5
+    constant = (sigma * root).log()
     objective = constant - torch.logsumexp(logits, -1).mean()
 
-    relative_entropy = torch.special.xlogy(r, r) - torch.special.xlogy(r, r.mean(0))
+    entropy_of_means = torch.special.xlogy(r, r.mean(0))
+    relative_entropy = torch.special.xlogy(r, r) - entropy_of_means
     rate = relative_entropy.sum(-1).mean()
     distortion = (r * distance).sum(-1).mean()
     by_rate_and_distortion = rate + beta * distortion + constant
@@ -346,7 +365,7 @@ def test_the_example_comes_true() -> None:
     cosine = theta @ s / theta.norm()
     assert float(cosine) == pytest.approx(1, abs=1e-6)
     variant = orthogonal_update(means, theta)
-    torch.testing.assert_close(variant, spurious, atol=1e-6, rtol=0)
+    assert_close(variant, spurious, atol=1e-6, rtol=0)
     assert effect_of(23) == 0
 
 

@@ -2,6 +2,7 @@
 what it should."""
 
 import csv
+import itertools
 import json
 import runpy
 from pathlib import Path
@@ -13,6 +14,7 @@ from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.config.spelling import LONGEST, base_of, spell
+from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation.tables import PRINTED_AS
 
@@ -82,6 +84,28 @@ def test_the_tables_of_the_paper_are_made_by_all(paper: Config) -> None:
     assert {name for name, table in paper.tables.items() if table.in_all} == set(
         HEADLINE
     )
+
+
+def test_the_tables_of_the_band_have_its_grid(paper: Config) -> None:
+    """Every pair of constants, on the data of the paper's tables with ten seeds."""
+    band = read_yaml(CONFIG / "endpoints.yaml")["band"]
+    pairs = [*itertools.product(*band["grid"].values())]
+    for table, name in band["tables"].items():
+        grid = paper.tables[name]
+        expected = {
+            (
+                f"{row.data}+seeds=10",
+                f"{row.learner}+alpha={alpha}+cosine_weight={weight}",
+                f"{row.setting},alpha={alpha},cosine_weight={weight}",
+            )
+            for row in paper.tables[table].rows
+            if band["method"] in row.titles.values()
+            for alpha, weight in pairs
+        }
+        found = {(row.data, row.learner, row.setting) for row in grid.rows}
+        assert found == expected
+        titles = {title for row in grid.rows for title in row.titles.values()}
+        assert titles == {band["method"]}
 
 
 def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None:

@@ -12,16 +12,27 @@ def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> H
     n = 6 * per_period
     predictors = random.normal(50, 10, (n, 17))
     predictors[:, 0] = np.arange(n)
-    years = np.tile(np.arange(1900, 2016, 20), per_period) + random.integers(0, 16, n)
+    decades = np.arange(1900, 2016, 20)
+    first_years = np.tile(decades, per_period)
+    years = first_years + random.integers(0, 16, n)
     predictors[:, PREDICTORS.index("yr_built")] = years
-    return Houses(predictors, random.normal(500_000, 100_000, n), source)
+    prices = random.normal(500_000, 100_000, n)
+    return Houses(predictors, prices, source)
 
 
 def least_squares(houses: Houses, target: np.ndarray, fit: np.ndarray) -> np.ndarray:
     """Errors (6,) per period of least squares fitted to the houses ``fit``."""
-    x = houses.predictors - houses.predictors[fit].mean(axis=0)
-    x = np.column_stack(
-        [x / np.where(x[fit].std(axis=0) > 0, x[fit].std(axis=0), 1), x[:, 0] ** 0]
-    )
-    squares = (target - x @ np.linalg.lstsq(x[fit], target[fit], rcond=1e-10)[0]) ** 2
-    return np.array([squares[houses.period == number].mean() for number in range(6)])
+    mean = houses.predictors[fit].mean(axis=0)
+    centred = houses.predictors - mean
+    scale = centred[fit].std(axis=0)
+    scaled = centred / np.where(scale > 0, scale, 1)
+    ones = np.ones(len(scaled))
+    x = np.column_stack([scaled, ones])
+    features = x[fit]
+    solution, *_ = np.linalg.lstsq(features, target[fit], rcond=1e-10)
+    squares = (target - x @ solution) ** 2
+    errors = []
+    for period in range(6):
+        inside = houses.period == period
+        errors.append(squares[inside].mean())
+    return np.array(errors)

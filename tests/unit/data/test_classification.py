@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import stats
 
 from kerhrm_paper.data.classification import ClassificationData, generate
@@ -26,15 +27,22 @@ def made(seeds: Sequence[int], **changed: Any) -> Draws:
 
 def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """S and V of every point, by inverting X = H [S, V]^T."""
-    s, v = np.split(
-        np.linalg.solve(h, split.x[..., None].astype(float))[..., 0], 2, axis=-1
-    )
+    x = split.x[..., None].astype(float)
+    unmixed = np.linalg.solve(h, x)[..., 0]
+    s, v = np.split(unmixed, 2, axis=-1)
     return s, v
 
 
 def assert_rate(hits: np.ndarray, rate: float) -> None:
     """The number of hits is likely (two-sided p above 1e-4) at this rate."""
-    assert stats.binomtest(int(hits.sum()), hits.size, rate).pvalue > 1e-4
+    n_hits = int(hits.sum())
+    test = stats.binomtest(n_hits, hits.size, rate)
+    assert test.pvalue > 1e-4
+
+
+def attribute(v: np.ndarray) -> np.ndarray:
+    """A, which the mean of V gives away, as V is N(A 1, 0.09 I): an error in 1e13."""
+    return np.sign(v.mean(axis=-1))
 
 
 @pytest.mark.parametrize("r2", [0.70, 0.80])
@@ -48,59 +56,72 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
         (data.test, (0.1,)),
     ):
         s, v = split_sv(split, h)
-        # V is N(A 1, 0.09 I): its mean over 5 columns gives A away (error rate below
-        # 1e-13).
-        a = np.sign(v.mean(axis=-1))
+        a = attribute(v)
         assert_rate(split.y == 1, 0.5)
         for environment, rate in enumerate(rates):
             here = split.environment == environment
             assert_rate(a[here] == split.y[here], rate)
-        for noise, sigma in (
-            (s - split.y[..., None], 3.0),
-            (v - a[..., None], 0.3),
-        ):
-            assert stats.kstest(noise.ravel(), "norm", (0, sigma)).pvalue > 1e-4
-            columns = np.corrcoef(noise.reshape(-1, 5), rowvar=False)
-            assert np.abs(columns - np.eye(5)).max() < 5 / np.sqrt(noise.size / 5)
+        noise_of_s = s - split.y[..., None]
+        noise_of_v = v - a[..., None]
+        for noise, sigma in ((noise_of_s, 3.0), (noise_of_v, 0.3)):
+            values = noise.ravel()
+            test = stats.kstest(values, "norm", (0, sigma))
+            assert test.pvalue > 1e-4
+            rows = noise.reshape(-1, 5)
+            correlations = np.corrcoef(rows, rowvar=False)
+            differences = np.abs(correlations - np.eye(5))
+            n_rows = noise.size / 5
+            assert differences.max() < 5 / np.sqrt(n_rows)
 
 
 def test_parts_swap_roles_and_test_environments_differ() -> None:
     """S follows the bias rates, and V agrees with the label alike everywhere."""
     n = dict.fromkeys(("n_train_per_environment", "n_test"), 4000)
-    options = {"spurious": "S", "agreement": 0.8, "sigma_s": 0.3, "r_test": [0.1, 0.6]}
+    options = {
+        "spurious": "S",
+        "agreement": 0.8,
+        "sigma_s": 0.3,
+        "r_test": [0.1, 0.6],
+    }
     data = made([0], **n, **options)
+    h = mixing_matrix("fixed", 10, 0)
     for split, rates in ((data.train, (0.9, 0.7)), (data.test, (0.1, 0.6))):
-        s, v = (
-            np.sign(x.mean(-1)) for x in split_sv(split, mixing_matrix("fixed", 10, 0))
-        )
-        assert_rate(v == split.y, 0.8)
+        s, v = split_sv(split, h)
+        sign_of_s = np.sign(s.mean(-1))
+        sign_of_v = np.sign(v.mean(-1))
+        assert_rate(sign_of_v == split.y, 0.8)
         for environment, rate in enumerate(rates):
             here = split.environment == environment
-            assert_rate(s[here] == split.y[here], rate)
+            assert_rate(sign_of_s[here] == split.y[here], rate)
 
 
 def test_units_of_the_noise() -> None:
     h = mixing_matrix("fixed", 10, 0)
-    for unit, deviations in (("std", (3.0, 0.3)), ("variance", (3.0**0.5, 0.3**0.5))):
+    variances = (3.0**0.5, 0.3**0.5)
+    standard = (3.0, 0.3)
+    for unit, deviations in (("std", standard), ("variance", variances)):
         data = made([0], n_train_per_environment=4000, noise_unit=unit)
         s, v = split_sv(data.train, h)
-        a = np.sign(v.mean(axis=-1))
-        for noise, sigma in (
-            (s - data.train.y[..., None], deviations[0]),
-            (v - a[..., None], deviations[1]),
-        ):
+        noise_of_s = s - data.train.y[..., None]
+        noise_of_v = v - attribute(v)[..., None]
+        for noise, sigma in zip((noise_of_s, noise_of_v), deviations, strict=True):
             # chi^2: the standard deviation of the estimate is sigma / sqrt(2 N).
-            assert noise.std() == pytest.approx(sigma, rel=5 / np.sqrt(2 * noise.size))
+            relative_error = 1 / np.sqrt(2 * noise.size)
+            assert noise.std() == pytest.approx(sigma, rel=5 * relative_error)
 
 
 def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
-    released = np.float32(stats.ortho_group.rvs(size=1, dim=10, random_state=1))
+    matrix = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
+    released = np.float32(matrix)
     plain = made([0], scramble="identity")
     mixed = made([0], scramble="fixed")
-    np.testing.assert_allclose(mixed.train.x, plain.train.x @ released, atol=1e-5)
+    expected = plain.train.x @ released
+    np.testing.assert_allclose(mixed.train.x, expected, atol=1e-5)
 
 
 def test_settings_share_labels_and_the_first_environment() -> None:
-    one, other = (made([5], r2=r2).train for r2 in (0.7, 0.8))
-    np.testing.assert_array_equal(one.y, other.y)
-    np.testing.assert_array_equal(one.x[:, :30], other.x[:, :30])
+    one = made([5], r2=0.7).train
+    other = made([5], r2=0.8).train
+    assert_array_equal(one.y, other.y)
+    first_of_other = other.x[:, :30]
+    assert_array_equal(one.x[:, :30], first_of_other)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from kerhrm_paper.data.colored_mnist import (
@@ -26,19 +27,20 @@ def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:
     def images(n: int, part: int) -> np.ndarray:
         x = np.zeros((n, 28, 28), np.uint8)
         number = np.arange(n)
-        x[:, 0, 0], x[:, 0, 2], x[:, 0, 4], x[:, 26, 26] = (
-            number // 256,
-            number % 256,
-            part,
-            255,
-        )
+        x[:, 0, 0] = number // 256
+        x[:, 0, 2] = number % 256
+        x[:, 0, 4] = part
+        x[:, 26, 26] = 255
         return x
+
+    def digits(n: int) -> np.ndarray:
+        return random.integers(0, 10, n).astype(np.uint8)
 
     return Digits(
         images(n_train, 1),
-        random.integers(0, 10, n_train).astype(np.uint8),
+        digits(n_train),
         images(n_test, 2),
-        random.integers(0, 10, n_test).astype(np.uint8),
+        digits(n_test),
         source,
     )
 
@@ -52,20 +54,24 @@ SMALL: dict[str, Any] = {
 
 
 def made(seeds: Sequence[int], digits: Digits = DIGITS, **changed: Any) -> Draws:
-    return generate(ColoredMnistData(**changed), seeds, digits)
+    options = ColoredMnistData(**changed)
+    return generate(options, seeds, digits)
 
 
 def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
     """Number, part and channel of every image."""
     x = split.x.reshape(*split.y.shape, 2, side, side)
-    channel = (x[..., 1, :, :].sum(axis=(-1, -2)) > 0).astype(int)
-    both = x.sum(axis=2)
-    assert ((x > 0).any(axis=(-1, -2)).sum(axis=-1) == 1).all(), (
-        "one channel holds the image"
-    )
+    is_lit = (x > 0).any(axis=(-1, -2))
+    n_lit = is_lit.sum(axis=-1)
+    assert (n_lit == 1).all(), "one channel holds the image"
+    channel = is_lit[..., 1].astype(int)
     step = side // 14
-    byte = np.rint(both[..., 0, : 3 * step : step] * 255).astype(int)
-    return byte[..., 0] * 256 + byte[..., 1], byte[..., 2], channel
+    both_channels = x.sum(axis=2)
+    first_row = both_channels[..., 0, : 3 * step : step]
+    byte = np.rint(first_row * 255).astype(int)
+    number = byte[..., 0] * 256 + byte[..., 1]
+    part = byte[..., 2]
+    return number, part, channel
 
 
 def noisy(label_noise: float, **changed: Any) -> ColoredMnistData:
@@ -74,7 +80,17 @@ def noisy(label_noise: float, **changed: Any) -> ColoredMnistData:
 
 def assert_rate(hits: np.ndarray, rate: float) -> None:
     """The number of hits is likely (two-sided p above 1e-4) at this rate."""
-    assert stats.binomtest(int(hits.sum()), hits.size, rate).pvalue > 1e-4
+    n_hits = int(hits.sum())
+    test = stats.binomtest(n_hits, hits.size, rate)
+    assert test.pvalue > 1e-4
+
+
+def of_seed_0(
+    images: np.ndarray, digit: np.ndarray, rate: float, options: ColoredMnistData
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coloured images and labels."""
+    random = np.random.default_rng(0)
+    return color(random, images, digit, rate, options)
 
 
 @pytest.mark.parametrize("side", [14, 28])
@@ -88,96 +104,108 @@ def test_label_noise_and_colours(side: int) -> None:
         number, _, channel = decode(split, side)
         clean = np.where(labels[number] >= 5, 1, -1)
         wrong = clean != split.y
-        for environment, e in enumerate(flips):
+        shown_label = np.where(channel == 1, 1, -1)
+        contradicts = shown_label != split.y
+        for environment, rate in enumerate(flips):
             here = split.environment == environment
-            contradicts = np.where(channel == 1, 1, -1) != split.y
             assert_rate(wrong[here], 0.2)
-            assert_rate(contradicts[here], e)
+            assert_rate(contradicts[here], rate)
             # The colour follows the noisy label: given it, the clean one says nothing
             # more.
-            assert_rate(contradicts[here & wrong], e)
-            assert_rate(contradicts[here & ~wrong], e)
+            assert_rate(contradicts[here & wrong], rate)
+            assert_rate(contradicts[here & ~wrong], rate)
 
 
 def test_the_image_is_the_digit_in_one_channel() -> None:
     random = np.random.default_rng(1)
-    images = random.integers(1, 256, (20, 28, 28)).astype(np.uint8)
+    grey = random.integers(1, 256, (20, 28, 28))
+    images = grey.astype(np.uint8)
     digit = np.arange(20) % 10
     for side, step in ((14, 2), (28, 1)):
         # Without noise: digits from 5 are +1 and lie in channel 1.
-        x, y = color(
-            np.random.default_rng(0), images, digit, 0.0, noisy(0.0, side=side)
-        )
+        without_noise = noisy(0.0, side=side)
+        x, y = of_seed_0(images, digit, 0.0, without_noise)
+        empty = np.zeros(side**2)
         for i in range(20):
             image = images[i, ::step, ::step].ravel() / 255
-            empty = np.zeros(side**2)
             positive = digit[i] in (5, 6, 7, 8, 9)
-            expected = np.concatenate([empty, image] if positive else [image, empty])
-            np.testing.assert_allclose(x[i], expected, rtol=1e-6)
+            channels = [empty, image] if positive else [image, empty]
+            expected = np.concatenate(channels)
+            assert_allclose(x[i], expected, rtol=1e-6)
             assert y[i] == (1 if positive else -1)
-        _, opposite = color(
-            np.random.default_rng(0), images, digit, 0.0, noisy(1.0, side=side)
-        )
-        np.testing.assert_array_equal(opposite, -y)
+        all_flipped = noisy(1.0, side=side)
+        _, opposite = of_seed_0(images, digit, 0.0, all_flipped)
+        assert_array_equal(opposite, -y)
 
 
 def test_pooled_images_are_the_means_of_four_pixels() -> None:
-    images = np.random.default_rng(1).integers(1, 256, (6, 28, 28)).astype(np.uint8)
+    random = np.random.default_rng(1)
+    grey = random.integers(1, 256, (6, 28, 28))
+    images = grey.astype(np.uint8)
+    sevens = np.full(6, 7)
     options = noisy(0.0, shrink="pool")
-    x, _ = color(np.random.default_rng(0), images, np.full(6, 7), 0.0, options)
-    for image, pooled in zip(images, x.reshape(6, 2, 14, 14)[:, 1], strict=True):
-        means = [
-            [image[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].mean() for j in range(14)]
-            for i in range(14)
-        ]
-        np.testing.assert_allclose(pooled * 255, means, rtol=1e-5)
+    x, _ = of_seed_0(images, sevens, 0.0, options)
+    second_channel = x.reshape(6, 2, 14, 14)[:, 1]
+    for image, pooled in zip(images, second_channel, strict=True):
+        for i in range(14):
+            for j in range(14):
+                rows = slice(2 * i, 2 * i + 2)
+                columns = slice(2 * j, 2 * j + 2)
+                four = image[rows, columns]
+                assert_allclose(pooled[i, j] * 255, four.mean(), rtol=1e-5)
 
 
 def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
-    n, digit = 4000, np.random.default_rng(1).integers(0, 10, 4000)
+    n = 4000
+    rng = np.random.default_rng(1)
+    digit = rng.integers(0, 10, n)
     images = np.ones((n, 28, 28), np.uint8)
-    for how, e in (("clean", 0.1), ("noisy", 0.1)):
+    clean = np.where(digit >= 5, 1, -1)
+    rate = 0.1
+    labels = {}
+    for how in ("clean", "noisy"):
         options = noisy(0.2, colour_of=how)
-        x, y = color(np.random.default_rng(0), images, digit, e, options)
+        x, y = of_seed_0(images, digit, rate, options)
         shown = np.where(colour(x) == 1, 1, -1)
-        clean = np.where(digit >= 5, 1, -1)
         followed, other = (clean, y) if how == "clean" else (y, clean)
-        assert_rate(shown != followed, e)
+        assert_rate(shown != followed, rate)
         assert_rate(shown != other, 0.1 * 0.8 + 0.9 * 0.2)
         assert_rate(y != clean, 0.2)
+        labels[how] = y
     # the option moves neither labels nor draws
-    labels = [
-        color(np.random.default_rng(0), images, digit, 0.1, noisy(0.2, colour_of=how))[
-            1
-        ]
-        for how in ("clean", "noisy")
-    ]
-    np.testing.assert_array_equal(*labels)
+    assert_array_equal(labels["clean"], labels["noisy"])
 
 
 @pytest.mark.parametrize("side", [14, 28])
 def test_the_colour_is_the_channel_of_the_image(side: int) -> None:
     data = made([3, 7], **SMALL, side=side)
     for split in (data.train, data.validation, data.test):
-        assert colour(split.x).shape == split.y.shape
-        np.testing.assert_array_equal(colour(split.x), decode(split, side)[2])
-        assert set(np.unique(colour(split.x))) == {0, 1}
+        channel = colour(split.x)
+        _, _, expected = decode(split, side)
+        assert channel.shape == split.y.shape
+        assert_array_equal(channel, expected)
+        assert set(np.unique(channel)) == {0, 1}
 
 
 def test_images_are_drawn_once_and_from_the_right_part() -> None:
     data = made([0, 1])
-    (train, part, _), (validation, part_v, _), (test, part_t, _) = (
-        decode(split) for split in (data.train, data.validation, data.test)
-    )
+    train, part, _ = decode(data.train)
+    validation, part_v, _ = decode(data.validation)
+    test, part_t, _ = decode(data.test)
     assert (part == 1).all()
     assert (part_v == 1).all()
     assert (part_t == 2).all()
     for seed in (0, 1):
-        assert len({*train[seed], *validation[seed]}) == 7000
-        assert len({*test[seed]}) == 2500
+        trained = {*train[seed], *validation[seed]}
+        tested = set(test[seed])
+        assert len(trained) == 7000
+        assert len(tested) == 2500
     # Random, not the first of the file: the mean number is that of a uniform draw.
-    assert abs(train.mean() - 5999.5) < 5 * 12000 / np.sqrt(12 * train.size)
-    assert (np.sort(train[0]) != np.sort(train[1])).any()
+    standard_error = 12000 / np.sqrt(12 * train.size)
+    assert abs(train.mean() - 5999.5) < 5 * standard_error
+    first, second = train
+    in_order = np.sort(first)
+    assert (in_order != np.sort(second)).any()
 
 
 def test_every_image_can_be_used() -> None:
@@ -190,14 +218,18 @@ def test_every_image_can_be_used() -> None:
     }
     ColoredMnistData(**full)
     for key, number in full.items():
+        one_too_many = full | {key: number + 1}
         with pytest.raises(ValueError, match="MNIST has 60000"):
-            ColoredMnistData(**full | {key: number + 1})
+            ColoredMnistData(**one_too_many)
 
 
 def test_images_of_a_fallback_repeat_where_there_are_too_few() -> None:
-    data = made([0], numbered(1297, 500, "fallback:numbers"))
+    fallback = numbered(1297, 500, "fallback:numbers")
+    data = made([0], fallback)
     assert data.source == "fallback:numbers"
     for split, n, available in ((data.train, 5000, 1297), (data.test, 2500, 500)):
-        counts = np.unique(decode(split)[0][0], return_counts=True)[1]
+        numbers, _, _ = decode(split)
+        _, counts = np.unique(numbers[0], return_counts=True)
         assert len(counts) == available
-        assert {*counts.tolist()} <= {n // available, n // available + 1}
+        whole_rounds = n // available
+        assert set(counts.tolist()) <= {whole_rounds, whole_rounds + 1}

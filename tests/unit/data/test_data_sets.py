@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from housetools import small
+from numpy.testing import assert_allclose
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import load_config
@@ -68,69 +69,94 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("raw")
     Digits.fallback().save(folder / "mnist.npz")
     small().save(folder / "houses.npz")
-    return {
-        name: folder / f"{one.raw}.npz" for name, one in DATA_SETS.items() if one.raw
-    }
+    files = {}
+    for name, data_set in DATA_SETS.items():
+        if data_set.raw:
+            files[name] = folder / f"{data_set.raw}.npz"
+    return files
 
 
 @pytest.fixture(autouse=True)
 def _few_houses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Options count the rows of the published file; here those of the small one."""
     years = small().yr_built
-    counts = {year: int((years < year).sum()) for year in houses.BUILT_BEFORE}
+    counts = {}
+    for year in houses.BUILT_BEFORE:
+        is_older = years < year
+        counts[year] = int(is_older.sum())
     monkeypatch.setattr(houses, "BUILT_BEFORE", counts)
 
 
 def parts(data: Draws) -> dict[str, Split]:
-    return {"train": data.train, "validation": data.validation, "test": data.test}
+    return {
+        "train": data.train,
+        "validation": data.validation,
+        "test": data.test,
+    }
 
 
 def equal(one: Split, other: Split) -> bool:
-    names = ("x", "y", "environment")
-    return all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
-    )
+    """Whether all arrays of two parts are the same."""
+    for name in ("x", "y", "environment"):
+        array = getattr(one, name)
+        expected = getattr(other, name)
+        if not np.array_equal(array, expected):
+            return False
+    return True
 
 
 def test_the_options_here_are_those_of_every_data_set() -> None:
     assert OPTIONS.keys() == DATA_SETS.keys()
-    assert {one.raw for one in DATA_SETS.values()} - {None} == RAW.keys()
+    kinds_of_raw_data = {data_set.raw for data_set in DATA_SETS.values()}
+    assert kinds_of_raw_data - {None} == RAW.keys()
 
 
 def test_the_registry_is_light() -> None:
     """It is imported wherever the configuration is read."""
     heavy = {"pandas", "torch", "sklearn", "matplotlib"}
-    code = "import sys, kerhrm_paper.data.registry; "
-    code += f"print(*({heavy} & sys.modules.keys()))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    code = (
+        "import sys, kerhrm_paper.data.registry; "
+        f"print(*({heavy} & sys.modules.keys()))"
     )
-    assert done.stdout.split() == []
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = done.stdout.split()
+    assert imported == []
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_shapes_and_types(name: str, raw: dict[str, Path]) -> None:
     data = generate(name, OPTIONS[name], SEEDS, raw.get(name))
     for split in parts(data).values():
-        assert split.y.shape == split.environment.shape == split.x.shape[:2]
+        seeds_and_rows = split.x.shape[:2]
+        assert split.y.shape == seeds_and_rows
+        assert split.environment.shape == seeds_and_rows
         assert len(split.y) == len(SEEDS)
-        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
+        assert split.x.dtype == np.float32
+        assert split.y.dtype == np.float32
         assert split.environment.dtype == np.int8
     assert data.task == DATA_SETS[name].task
-    assert len(data.test_environments) == data.test.environment.max() + 1
+    n_test_environments = data.test.environment.max() + 1
+    assert len(data.test_environments) == n_test_environments
     if data.task == "classification":
-        assert {*np.unique(data.train.y), *np.unique(data.test.y)} == {-1, 1}
+        values = {*np.unique(data.train.y), *np.unique(data.test.y)}
+        assert values == {-1, 1}
 
 
 @pytest.mark.parametrize(("name", "changed", "shifted"), CHANGES)
 def test_a_change_of_one_part_shifts_no_other(
     name: str, changed: dict[str, Any], shifted: set[str], raw: dict[str, Path]
 ) -> None:
-    before, after = (
-        parts(generate(name, OPTIONS[name] | more, [5], raw.get(name)))
-        for more in ({}, changed)
-    )
-    assert {part for part in before if not equal(before[part], after[part])} == shifted
+    options = OPTIONS[name]
+    drawn = generate(name, options, [5], raw.get(name))
+    before = parts(drawn)
+    drawn = generate(name, options | changed, [5], raw.get(name))
+    after = parts(drawn)
+    differing = set()
+    for part in before:
+        if not equal(before[part], after[part]):
+            differing.add(part)
+    assert differing == shifted
 
 
 @pytest.mark.parametrize("name", ["classification", "colored_mnist"])
@@ -143,51 +169,64 @@ def test_further_test_environments_come_behind_those_of_the_paper(
     further |= OPTIONS[name]
     after = generate(name, further, SEEDS, raw.get(name))
     before = generate(name, OPTIONS[name], SEEDS, raw.get(name))
-    for part in ("train", "validation"):
-        assert equal(getattr(before, part), getattr(after, part))
+    assert equal(before.train, after.train)
+    assert equal(before.validation, after.validation)
     n = before.test.y.shape[1]
     first = Split(
-        after.test.x[:, :n], after.test.y[:, :n], after.test.environment[:, :n]
+        x=after.test.x[:, :n],
+        y=after.test.y[:, :n],
+        environment=after.test.environment[:, :n],
     )
     assert equal(before.test, first)
     assert after.test.y.shape[1] == 3 * n
-    assert len(before.test_environments) == before.n_headline == after.n_headline
+    n_headline = len(before.test_environments)
+    assert before.n_headline == n_headline
+    assert after.n_headline == n_headline
     assert after.test_environments[0] == before.test_environments[0]
 
 
 def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> None:
     """Numbers that the published code drew for the first seed of the tables."""
-    data = generate("classification", {"r2": 0.7, "r_test": [0.1, 0.5]}, [3000])
+    options = {"r2": 0.7, "r_test": [0.1, 0.5]}
+    data = generate("classification", options, [3000])
+    x = data.test.x[0]
+    y = data.test.y[0]
     expected = [
         [-6.40109, 1.4198521, -2.4972832],
         [1.949009, -3.5855472, 0.83802634],
         [4.2224207, -2.3876116, 0.96732324],
     ]
-    np.testing.assert_allclose(
-        data.test.x[0, [0, 500, 999], :3], expected, rtol=1e-4, atol=1e-5
-    )
-    assert data.test.y[0, :8].tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
-    assert data.test.y[0, :1000].sum() == 8
+    three_rows = x[[0, 500, 999], :3]
+    assert_allclose(three_rows, expected, rtol=1e-4, atol=1e-5)
+    assert y[:8].tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
+    assert y[:1000].sum() == 8
+
     sizes = {"n_per_environment": 150, "n_validation_per_environment": 60}
     options = {**sizes, "n_test": 100, "test_flip": [0.9, 0.5]}
     data = generate("colored_mnist", options, [3000], raw["colored_mnist"])
-    by_channel = data.test.x[0, :100].reshape(100, 2, -1).sum((0, 2), dtype=float)
-    np.testing.assert_allclose(by_channel, [1688.408, 2761.2546], rtol=1e-4)
+    images = data.test.x[0, :100]
+    y = data.test.y[0]
+    by_image = images.reshape(100, 2, -1)
+    by_channel = by_image.sum((0, 2), dtype=float)
+    assert_allclose(by_channel, [1688.408, 2761.2546], rtol=1e-4)
     signs = [1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, -1]
-    assert data.test.y[0, :12].tolist() == signs
-    assert data.test.y[0, :100].sum() == -16
+    assert y[:12].tolist() == signs
+    assert y[:100].sum() == -16
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_seed_does_not_depend_on_the_others(name: str, raw: dict[str, Path]) -> None:
-    both, one = (
-        parts(generate(name, OPTIONS[name], seeds, raw.get(name)))
-        for seeds in (SEEDS, SEEDS[1:])
-    )
-    for part, split in one.items():
-        second = Split(both[part].x[1:], both[part].y[1:], both[part].environment[1:])
+    options = OPTIONS[name]
+    drawn = generate(name, options, SEEDS, raw.get(name))
+    of_both = parts(drawn)
+    drawn = generate(name, options, SEEDS[1:], raw.get(name))
+    of_second = parts(drawn)
+    for part, split in of_second.items():
+        both = of_both[part]
+        second = Split(both.x[1:], both.y[1:], both.environment[1:])
         assert equal(split, second)
-    assert not np.array_equal(both["train"].x[0], both["train"].x[1])
+    x_of_first, x_of_second = of_both["train"].x
+    assert not np.array_equal(x_of_first, x_of_second)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +245,8 @@ def test_a_seed_does_not_depend_on_the_others(name: str, raw: dict[str, Path]) -
 def test_options_that_no_generator_could_use_are_refused(
     name: str, changed: dict[str, Any]
 ) -> None:
-    with pytest.raises(KerhrmError, match=next(iter(changed))):
+    (name_of_option,) = changed
+    with pytest.raises(KerhrmError, match=name_of_option):
         generate(name, changed, SEEDS)
 
 
@@ -217,10 +257,12 @@ def test_raw_data_are_fetched_by_name(
     monkeypatch.setenv("KERHRM_OFFLINE", "1")
     raw = RAW[name].fetch(on_missing="fallback")
     assert raw.is_fallback
-    raw.save(tmp_path / "raw.npz")
-    again = type(raw).load(tmp_path / "raw.npz")
-    for key, value in vars(raw).items():
-        np.testing.assert_array_equal(getattr(again, key), value)
+    file = tmp_path / "raw.npz"
+    raw.save(file)
+    again = type(raw).load(file)
+    for key, expected in vars(raw).items():
+        loaded = getattr(again, key)
+        np.testing.assert_array_equal(loaded, expected)
     with pytest.raises(KerhrmError, match=r"cannot get .*switched off"):
         RAW[name].fetch(tmp_path)
 
@@ -229,19 +271,30 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
     raw: dict[str, Path], tmp_path: Path
 ) -> None:
     time = generate("temporal", {"n_train": 4000}, [0])
-    agrees = np.sign(time.train.x[0, :, 5:].sum(-1)) == time.train.y[0]
+    shaded = time.train.x[0, :, 5:]
+    sign = np.sign(shaded.sum(-1))
+    agrees = sign == time.train.y[0]
     early = time.train.auxiliary[0, :, 0] < 0.5
-    assert np.array_equal(early, time.train.environment[0] == 0)
+    in_first_environment = time.train.environment[0] == 0
+    assert np.array_equal(early, in_first_environment)
     # 0.999 and 0.9, less noise
-    assert agrees[early].mean() - agrees[~early].mean() > 0.06
+    share_of_late = agrees[early].mean()
+    difference = share_of_late - agrees[~early].mean()
+    assert difference > 0.06
+
     late = generate("houses", {"built_before": 1950}, [0, 1], raw["houses"])
     assert late.train.x.shape[-1] == 16
     assert late.train.auxiliary.max() < 1950
-    assert [*np.unique(late.test.environment[1])] == [0, 1, 2, 3]
-    files = "train", "validation", "test_inputs", "environments", "test_labels"
-    late.save({name: tmp_path / f"{name}.npz" for name in files})
-    assert set(load_arrays(tmp_path / "train.npz")[0]) == {"x", "y", "auxiliary"}
-    assert set(load_arrays(tmp_path / "test_inputs.npz")[0]) == {"x"}
+    environments = np.unique(late.test.environment[1])
+    assert environments.tolist() == [0, 1, 2, 3]
+    files = {}
+    for part in ("train", "validation", "test_inputs", "environments", "test_labels"):
+        files[part] = tmp_path / f"{part}.npz"
+    late.save(files)
+    train, _ = load_arrays(files["train"])
+    test_inputs, _ = load_arrays(files["test_inputs"])
+    assert set(train) == {"x", "y", "auxiliary"}
+    assert set(test_inputs) == {"x"}
 
 
 def test_what_a_generator_returns_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,5 +303,8 @@ def test_what_a_generator_returns_is_checked(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(DATA_SETS._built_in, "temporal", wrong)
     with pytest.raises(KerhrmError) as error:
         generate("temporal", {}, [0])
-    text = "package kerhrm, kerhrm.data_sets: temporal: generate must return Draws;"
-    assert str(error.value).startswith(f"{text} got NoneType; return")
+    message = (
+        "package kerhrm, kerhrm.data_sets: temporal: generate must return Draws; "
+        "got NoneType; return"
+    )
+    assert str(error.value).startswith(message)

@@ -13,7 +13,8 @@ from kerhrm_paper.data.checks import check_generated
 from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.runs.arrays import load_arrays
 
-SEEDS, D = (102, 7, 100), 4
+SEEDS = (102, 7, 100)
+D = 4
 FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
 SIZES = {"train": 6, "validation": 5, "test": 3}
 
@@ -29,7 +30,9 @@ def split(n: int, number: int) -> Split:
 
 
 def dataset() -> Draws:
-    parts = [split(n, number) for number, n in enumerate(SIZES.values())]
+    parts = []
+    for number, n in enumerate(SIZES.values()):
+        parts.append(split(n, number))
     return Draws(*parts, ("r=-2", "r=-3"), SEEDS, "regression", "fallback:a")
 
 
@@ -69,12 +72,19 @@ def fine(task: str = "classification") -> Draws:
 
     def part(n: int) -> Split:
         rng = np.random.default_rng(n)
-        x = rng.standard_normal((len(SEEDS), n, D)).astype(np.float32)
-        y = np.where(np.arange(n) % 2, 1.0, -1.0) * np.ones((len(SEEDS), 1))
+        draws = rng.standard_normal((len(SEEDS), n, D))
+        x = draws.astype(np.float32)
+        is_odd = np.arange(n) % 2
+        alternating = np.where(is_odd, 1.0, -1.0)
+        y = alternating * np.ones((len(SEEDS), 1))
         e = np.broadcast_to(np.arange(n) % 2, y.shape)
-        return Split(x, y.astype(np.float32), e.astype(np.int8))
+        labels = y.astype(np.float32)
+        return Split(x, labels, e.astype(np.int8))
 
-    return Draws(part(6), part(5), part(4), ["a", "b"], SEEDS, task)
+    train = part(6)
+    validation = part(5)
+    test = part(4)
+    return Draws(train, validation, test, ["a", "b"], SEEDS, task)
 
 
 Change = Callable[[Draws], Any]
@@ -85,7 +95,9 @@ def part(name: str, **arrays: Callable[[Any], Any]) -> Change:
 
     def change(data: Draws) -> Draws:
         old: Split = getattr(data, name)
-        new = {key: function(getattr(old, key)) for key, function in arrays.items()}
+        new = {}
+        for key, function in arrays.items():
+            new[key] = function(getattr(old, key))
         return replace(data, **{name: replace(old, **new)})
 
     return change

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from scipy import stats
 
 from kerhrm.errors import KerhrmError
@@ -19,46 +20,55 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
     def draw(
         random: np.random.Generator, seed: int, environment: int, n: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        return random.standard_normal((n, 2)), np.full(n, 10 * seed + environment)
+        x = random.standard_normal((n, 2))
+        return x, np.full(n, 10 * seed + environment)
 
-    parts = draw_parts(
-        draw, SEEDS, {part: [*enumerate(sizes)] for part, sizes in SIZES.items()}
-    )
+    environments = {}
+    for part, sizes in SIZES.items():
+        environments[part] = list(enumerate(sizes))
+    parts = draw_parts(draw, SEEDS, environments)
     assert parts.keys() == SIZES.keys()
     for part, sizes in SIZES.items():
-        split, n = parts[part], sum(sizes)
-        assert (split.x.shape, split.y.shape, split.environment.shape) == (
-            (2, n, 2),
-            *[(2, n)] * 2,
-        )
-        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
+        split = parts[part]
+        n = sum(sizes)
+        assert split.x.shape == (2, n, 2)
+        assert split.y.shape == (2, n)
+        assert split.environment.shape == (2, n)
+        assert split.x.dtype == np.float32
+        assert split.y.dtype == np.float32
         assert split.environment.dtype == np.int8
         for b, seed in enumerate(SEEDS):
-            own = np.repeat(range(len(sizes)), sizes)
-            np.testing.assert_array_equal(split.environment[b], own)
-            np.testing.assert_array_equal(split.y[b], 10 * seed + own)
-            streams = [stream(seed, "data", part, str(e)) for e in range(len(sizes))]
-            drawn = [
-                r.standard_normal((k, 2)) for r, k in zip(streams, sizes, strict=True)
-            ]
-            np.testing.assert_array_equal(split.x[b], np.float32(np.concatenate(drawn)))
+            numbers = np.repeat(range(len(sizes)), sizes)
+            assert_array_equal(split.environment[b], numbers)
+            assert_array_equal(split.y[b], 10 * seed + numbers)
+            drawn = []
+            for e, size in enumerate(sizes):
+                random = stream(seed, "data", part, str(e))
+                drawn.append(random.standard_normal((size, 2)))
+            expected = np.float32(np.concatenate(drawn))
+            assert_array_equal(split.x[b], expected)
 
 
 def test_which_matrix_mixes() -> None:
     released = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
     for seed in (0, 123):
-        np.testing.assert_array_equal(mixing_matrix("fixed", 10, seed), released.T)
-        np.testing.assert_array_equal(mixing_matrix("identity", 10, seed), np.eye(10))
-    own = [mixing_matrix("per_seed", 10, seed) for seed in (0, 1, 1)]
-    assert np.abs(own[0] - own[1]).max() > 0.1
-    np.testing.assert_array_equal(own[1], own[2])
+        assert_array_equal(mixing_matrix("fixed", 10, seed), released.T)
+        expected = np.eye(10)
+        assert_array_equal(mixing_matrix("identity", 10, seed), expected)
+    of_seed_0 = mixing_matrix("per_seed", 10, 0)
+    of_seed_1 = mixing_matrix("per_seed", 10, 1)
+    again = mixing_matrix("per_seed", 10, 1)
+    assert np.abs(of_seed_0 - of_seed_1).max() > 0.1
+    assert_array_equal(of_seed_1, again)
 
 
 @given(st.integers(2, 16), st.integers(0, 2**31))
 def test_seeds_draw_as_scipy_draws(d: int, seed: int) -> None:
     """Uniformly: it is SciPy's own matrix of the same stream."""
-    uniform = stats.ortho_group.rvs(d, random_state=stream(seed, "data", "scramble"))
-    np.testing.assert_array_equal(mixing_matrix("per_seed", d, seed), uniform)
+    random = stream(seed, "data", "scramble")
+    uniform = stats.ortho_group.rvs(d, random_state=random)
+    matrix = mixing_matrix("per_seed", d, seed)
+    assert_array_equal(matrix, uniform)
 
 
 @pytest.mark.parametrize(
@@ -75,5 +85,6 @@ def test_test_environments_have_names_of_their_own(
     generator: str, key: str, numbers: list[float]
 ) -> None:
     """Their rows in a table would be one."""
+    options = DATA_SETS[generator].options
     with pytest.raises(KerhrmError, match=f"^{key}=.*two environments are called"):
-        DATA_SETS[generator].options.parse({key: numbers})
+        options.parse({key: numbers})

@@ -54,7 +54,10 @@ def parts(data: Draws) -> dict[str, Split]:
 
 def rows(data: Draws) -> dict[str, np.ndarray]:
     """Row numbers (B, n) of each part, of data that are scaled on all houses."""
-    return {name: row_numbers(split.x) for name, split in parts(data).items()}
+    numbers = {}
+    for name, split in parts(data).items():
+        numbers[name] = row_numbers(split.x)
+    return numbers
 
 
 def made(seeds: Sequence[int], houses: Houses = HOUSES, **changed: Any) -> Draws:
@@ -66,7 +69,9 @@ def test_the_first_period_is_split_and_the_later_ones_are_shared() -> None:
     data = made(SEEDS, scale="all", price_scale="all")
     used = rows(data)
     first = np.flatnonzero(HOUSES.period == 0)
-    later = [np.flatnonzero(HOUSES.period == number) for number in range(1, 6)]
+    later = []
+    for number in range(1, 6):
+        later.append(np.flatnonzero(HOUSES.period == number))
     for b in range(2):
         tested = used["test"][b]
         split = [
@@ -161,7 +166,8 @@ def test_clipping_moves_predictors_into_their_training_range(scale: Any) -> None
             expected = np.where(below, least, expected)
             assert_array_equal(split.x[b], expected)
             assert name == "train" or below.any() or above.any()
-            assert_array_equal(split.y[b], unclipped[name].y[b])
+            expected = unclipped[name].y[b]
+            assert_array_equal(split.y[b], expected)
         # every later house is newer than all training points
         later = data.test.environment[b] > 0
         years = data.test.x[b, later, YR_BUILT]

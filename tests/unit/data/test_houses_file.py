@@ -20,8 +20,10 @@ def test_the_fallback_has_the_shape_of_the_file_and_a_market_that_drifts() -> No
     assert houses.predictors.shape == (21613, 17)
     assert np.isfinite(houses.predictors).all()
     assert (houses.price > 0).all()
-    np.testing.assert_array_equal(houses.price, Houses.fallback().price)
-    price = (houses.price - houses.price.mean()) / houses.price.std()
+    expected = Houses.fallback().price
+    np.testing.assert_array_equal(houses.price, expected)
+    deviation = houses.price.std()
+    price = (houses.price - houses.price.mean()) / deviation
     errors = least_squares(houses, price, houses.period == 0)
     own = least_squares(houses, price, houses.period == 5)[5]
     assert errors[-1] > 1.5 * own
@@ -71,9 +73,13 @@ def test_the_file(real: Houses) -> None:
 
 
 def test_mean_and_least_squares_of_the_first_period(real: Houses) -> None:
-    price = (real.price - real.price.mean()) / real.price.std()
+    deviation = real.price.std()
+    price = (real.price - real.price.mean()) / deviation
     first = real.period == 0
     squares = (price - price[first].mean()) ** 2
-    mean = [squares[real.period == number].mean() for number in range(6)]
+    mean = []
+    for number in range(6):
+        mean.append(squares[real.period == number].mean())
     assert mean == pytest.approx(MEAN, abs=0.006)
-    assert least_squares(real, price, first) == pytest.approx(LEAST_SQUARES, abs=0.006)
+    errors = least_squares(real, price, first)
+    assert errors == pytest.approx(LEAST_SQUARES, abs=0.006)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as npst
+from numpy.testing import assert_array_equal
 
 from kerhrm_paper.data.colored_mnist import Digits, read_idx
 from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
@@ -23,7 +24,8 @@ def idx(array: np.ndarray) -> bytes:
     header = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(
         f">{array.ndim}i", *array.shape
     )
-    return gzip.compress(header + bytes(array.flatten().tolist()))
+    content = bytes(array.flatten().tolist())
+    return gzip.compress(header + content)
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def test_the_four_files_become_digits(
         tiny.values(),
         strict=True,
     ):
-        np.testing.assert_array_equal(got, expected)
+        assert_array_equal(got, expected)
         assert got.dtype == np.uint8
 
 
@@ -82,7 +84,7 @@ def test_idx_is_read_back(
 ) -> None:
     path = tmp_path_factory.mktemp("idx") / "file.gz"
     path.write_bytes(idx(array))
-    np.testing.assert_array_equal(read_idx(path), array)
+    assert_array_equal(read_idx(path), array)
 
 
 @pytest.mark.skipif(REAL_FILES is None, reason="KERHRM_RAW_DIR is not set")
@@ -120,5 +122,7 @@ def test_the_real_files() -> None:
         974,
         1009,
     ]
-    assert digits.train_images.mean() / 255 == pytest.approx(0.1307, abs=5e-5)
-    assert digits.train_images.std() / 255 == pytest.approx(0.3081, abs=5e-5)
+    mean = digits.train_images.mean() / 255
+    assert mean == pytest.approx(0.1307, abs=5e-5)
+    deviation = digits.train_images.std() / 255
+    assert deviation == pytest.approx(0.3081, abs=5e-5)

@@ -95,7 +95,8 @@ def test_the_selected_points_have_the_weighted_distribution(
     constants: dict[str, Any], r: float
 ) -> None:
     chosen = options(**constants)
-    selected = draw(np.random.default_rng(0), 20_000, r, chosen)
+    random = np.random.default_rng(0)
+    selected = draw(random, 20_000, r, chosen)
 
     # Not selected but weighted, with the selection rule written out.
     random = np.random.default_rng(1)
@@ -135,7 +136,8 @@ def test_only_the_last_of_v_is_selected_by() -> None:
         assert np.sign(last) == np.sign(r)
         assert abs(last) > 0.8
         rest = v[:, :-1].ravel()
-        assert stats.kstest(rest, "norm", (0, 2)).pvalue > 1e-4
+        test = stats.kstest(rest, "norm", (0, 2))
+        assert test.pvalue > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -152,11 +154,13 @@ def test_the_mechanism(
     chosen = options(**constants, beta=2.0, n_s=6)
     assert chosen.tau == tau
 
-    s, y, f = draw_unselected(np.random.default_rng(0), n, chosen)
+    rng = np.random.default_rng(0)
+    s, y, f = draw_unselected(rng, n, chosen)
     linear = s @ np.array(theta)
     product = s[:, :3].prod(axis=1)
     assert_allclose(f, linear + 2 * product, atol=1e-12)
-    assert stats.kstest(y - f, "norm", (0, noise)).pvalue > 1e-4
+    test = stats.kstest(y - f, "norm", (0, noise))
+    assert test.pvalue > 1e-4
 
     # S_i shares Z_{i+1} with S_{i+1}: covariance 0.2 * 0.8, and variance 0.8^2 + 0.2^2.
     neighbours = np.diag(np.full(5, 0.16), 1)
@@ -175,7 +179,8 @@ def test_scenarios_differ_by_the_orthogonal_matrix_alone() -> None:
     others = parts(mixed)
     for name, split in parts(plain).items():
         assert_array_equal(split.y, others[name].y)
-        assert_allclose(others[name].x, split.x @ released, atol=1e-5)
+        expected = split.x @ released
+        assert_allclose(others[name].x, expected, atol=1e-5)
 
     own = made(seeds, scramble="per_seed").train.x
     for b, seed in enumerate(seeds):
@@ -212,7 +217,8 @@ def test_several_variables_select_together() -> None:
         assert np.abs(others).max() < 5 / np.sqrt(4000)
 
     # probabilities are multiplied: given the sum of distances, nothing else counts
-    values = np.random.default_rng(1).normal(size=(2, 3, 50))
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(2, 3, 50))
     y, v = values
     together = selection_probability(y[0], v, 1.9).prod(axis=0)
     product = np.ones(50)

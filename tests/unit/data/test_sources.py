@@ -21,7 +21,8 @@ B = b"second file\n" * 9
 
 
 def published(name: str, content: bytes, *urls: str) -> RawFile:
-    return RawFile(name, hashlib.sha256(content).hexdigest(), len(content), urls)
+    digest = hashlib.sha256(content).hexdigest()
+    return RawFile(name, digest, len(content), urls)
 
 
 FILES = (published("a.bin", A), published("b.txt", B))
@@ -83,9 +84,8 @@ class TestFolders:
     def test_argument_before_environment_before_cache(
         self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        argument, environment = (
-            fill(tmp_path / n, {}) for n in ("argument", "environment")
-        )
+        argument = fill(tmp_path / "argument", {})
+        environment = fill(tmp_path / "environment", {})
         fill(cache / "pair")
         monkeypatch.setenv("KERHRM_RAW_DIR", str(environment))
         assert locate(FILES, argument)[0] == cache / "pair" / "a.bin"
@@ -132,10 +132,8 @@ class TestMirrors:
     def test_the_next_mirror_is_tried(
         self, cache: Path, serve: Callable, mirrors: Callable, behaviour: str
     ) -> None:
-        bad, full = (
-            serve({"a.bin": A} if behaviour == "cut" else {}, behaviour),
-            serve(CONTENT),
-        )
+        bad = serve({"a.bin": A} if behaviour == "cut" else {}, behaviour)
+        full = serve(CONTENT)
         mirrors(closed_port(), bad.url, full.url)
         assert contents(locate()) == CONTENT
         assert bad.asked == full.asked == ["/a.bin", "/b.txt"]

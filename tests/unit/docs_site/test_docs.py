@@ -50,8 +50,10 @@ def test_python_blocks_run(
     for example in document:
         example.evaluate()
     if page.name == "README.md":  # its command leaves the file to the reader
-        X, y = document.namespace["X"], document.namespace["y"]
-        pd.DataFrame(X).assign(y=y).to_csv("data.csv", index=False)
+        X = document.namespace["X"]
+        y = document.namespace["y"]
+        table = pd.DataFrame(X)
+        table.assign(y=y).to_csv("data.csv", index=False)
     changed = [
         line[1:].split() for diff in blocks(page, "diff") for line in diff.splitlines()
     ]

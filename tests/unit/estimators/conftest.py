@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 #: parameters of a fast fit
-SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
+SMALL: dict[str, Any] = {
+    "k": (3, 5),
+    "n_init": 4,
+    "network": (64,),
+    "random_state": 3,
+}
 
 
 class Table(NamedTuple):
@@ -23,21 +28,22 @@ def flipped_labels(n: int, seed: int, share: float = 0.2) -> Table:
     random = np.random.default_rng(seed)
     y = random.choice([-1.0, 1.0], n)
     hidden = random.random(n) < share
-    spurious = np.where(hidden, -y, y) + 0.1 * random.normal(size=n)
-    return Table(np.column_stack([y + random.normal(size=n), spurious]), y, hidden)
+    noise = 0.1 * random.normal(size=n)
+    spurious = np.where(hidden, -y, y) + noise
+    stable = y + random.normal(size=n)
+    x = np.column_stack([stable, spurious])
+    return Table(x, y, hidden)
 
 
 def flipped_slopes(n: int, seed: int, share: float = 0.2) -> Table:
     """The slope of the second feature is 1, and -1 in a share of the rows; none is null
     data."""
     random = np.random.default_rng(seed)
-    x, hidden = random.normal(size=(n, 3)), random.random(n) < share
-    y = (
-        3 * x[:, 0]
-        + np.where(hidden, -4.0, 4.0) * x[:, 1]
-        + 0.8 * random.normal(size=n)
-        + 7
-    )
+    x = random.normal(size=(n, 3))
+    hidden = random.random(n) < share
+    slope = np.where(hidden, -4.0, 4.0)
+    noise = 0.8 * random.normal(size=n)
+    y = 3 * x[:, 0] + slope * x[:, 1] + noise + 7
     return Table(x, y, hidden)
 
 

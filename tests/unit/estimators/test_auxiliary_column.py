@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor, TangentRidge
@@ -15,40 +16,59 @@ from kerhrm.estimators import (
     PriceWarning,
 )
 
-SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
+SMALL: dict[str, Any] = {
+    "k": (3, 5),
+    "n_init": 4,
+    "network": (64,),
+    "random_state": 3,
+}
+#: for data in which no test of environments is of interest
+ANYWAY: dict[str, Any] = {"if_not_detected": "fit", "if_not_better": "fit"}
 
 
 def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, ...]:
     """A spurious column agrees with the label in 99 % of the early rows, in 75 % of the
     late."""
     random = np.random.default_rng(seed)
-    time, y = random.random(n), random.choice([-1.0, 1.0], n)
-    agrees = random.random(n) < (
-        np.where(time < 0.5, 0.99, 0.75) if share is None else share
-    )
-    spurious = np.where(agrees, y, -y) + 0.3 * random.normal(size=n)
-    stable = y[:, None] + 1.5 * random.normal(size=(n, 3))
-    return np.column_stack([stable, spurious]), y, time
+    time = random.random(n)
+    y = random.choice([-1.0, 1.0], n)
+    draws = random.random(n)
+    share_by_time = np.where(time < 0.5, 0.99, 0.75) if share is None else share
+    agrees = draws < share_by_time
+    noise = 0.3 * random.normal(size=n)
+    spurious = np.where(agrees, y, -y) + noise
+    noise_in_stable = 1.5 * random.normal(size=(n, 3))
+    stable = y[:, None] + noise_in_stable
+    x = np.column_stack([stable, spurious])
+    return x, y, time
 
 
 @pytest.mark.parametrize("kind", ["number", "date", "category"])
 def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
     x, y, time = by_time(2000, 0)
+    is_early = time < 0.5
+    times = pd.to_timedelta(1000 * time, "D")
+    dates = pd.Timestamp("2020") + times
+    categories = np.where(is_early, "early", "late")
     columns: Any = {
         "number": time,
-        "date": pd.Series(pd.Timestamp("2020") + pd.to_timedelta(1000 * time, "D")),
-        "category": pd.DataFrame({"when": np.where(time < 0.5, "early", "late")}),
+        "date": pd.Series(dates),
+        "category": pd.DataFrame({"when": categories}),
     }[kind]
-    model = KerHRMClassifier(network=(), k=(5,), random_state=0).fit(
-        x, y, auxiliary=columns
-    )
-    assert (model.predictor_, model.heterogeneity_.p_value) == ("linear", 0.01)
+    model = KerHRMClassifier(network=(), k=(5,), random_state=0)
+    model.fit(x, y, auxiliary=columns)
+    assert model.predictor_ == "linear"
+    assert model.heterogeneity_.p_value == 0.01
+
     reverse, labels, _ = by_time(2000, 1, share=0.01)
-    erm = TangentRidge(network=(), random_state=0).fit(x, y)
-    assert model.score(reverse, labels) > 0.75 > 0.6 > erm.score(reverse, labels)
-    assert adjusted_rand_score(model.environments_, time < 0.5) > 0.9
+    erm = TangentRidge(network=(), random_state=0)
+    erm.fit(x, y)
+    assert model.score(reverse, labels) > 0.75
+    assert erm.score(reverse, labels) < 0.6
+    agreement = adjusted_rand_score(model.environments_, is_early)
+    assert agreement > 0.9
     proba = model.predict_environment_proba(x, auxiliary=columns)
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+    assert_array_equal(proba, model.environment_proba_)
     with pytest.raises(KerhrmError, match="give auxiliary"):
         model.predict_environment_proba(x)
 
@@ -56,20 +76,25 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*predicting as ERM")
 def test_a_column_that_is_the_target_is_told() -> None:
     x, y, time = by_time(300, 0)
-    copy = pd.DataFrame({"when": time, "label": np.where(y > 0, "p", "q")})
+    names = np.where(y > 0, "p", "q")
+    copy = pd.DataFrame({"when": time, "label": names})
+    classifier = KerHRMClassifier(**SMALL)
     with pytest.warns(DataWarning, match="column 'label' gives the target away"):
-        KerHRMClassifier(**SMALL).fit(x, y, auxiliary=copy)
+        classifier.fit(x, y, auxiliary=copy)
+
     number = y + np.linspace(0, 1, 300)
+    function_of_target = 3 * number - 1
+    regressor = KerHRMRegressor(**SMALL)
     with pytest.warns(DataWarning, match="column 0 gives the target away"):
-        KerHRMRegressor(**SMALL).fit(x, number, auxiliary=3 * number - 1)
+        regressor.fit(x, number, auxiliary=function_of_target)
 
 
 def test_a_column_that_does_not_matter_leaves_erm() -> None:
     x, y, time = by_time(600, 0, share=0.9)
-    with pytest.warns(
-        HeterogeneityNotDetectedWarning, match="no environments are detected"
-    ):
-        model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
+    model = KerHRMClassifier(**SMALL)
+    message = "no environments are detected"
+    with pytest.warns(HeterogeneityNotDetectedWarning, match=message):
+        model.fit(x, y, auxiliary=time)
     assert model.predictor_ == "erm"
     assert model.heterogeneity_.p_value > 0.05
 
@@ -94,23 +119,28 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
 def test_auxiliary_columns_that_are_refused(
     column: Any, words: str, labels: Any
 ) -> None:
+    model = KerHRMClassifier(**SMALL)
     with pytest.raises(KerhrmError, match=words):
-        KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=column)
+        model.fit(labels.x, labels.y, auxiliary=column)
 
 
 def test_an_unknown_category_is_refused(labels: Any) -> None:
     place = np.where(labels.hidden, "a", "b")
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=place)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y, auxiliary=place)
     words = "'c', which the fit has not seen, in row 0 .*; known are 'a', 'b'"
+    unknown = np.full(400, "c")
     with pytest.raises(KerhrmError, match=words):
-        model.predict_environment_proba(labels.x, auxiliary=np.full(400, "c"))
+        model.predict_environment_proba(labels.x, auxiliary=unknown)
     with pytest.raises(KerhrmError, match="give auxiliary"):
         model.predict_environment_proba(labels.x, labels.y)
-    assert model.report(labels.x, labels.y).errors.index.tolist() == ["all rows"]
+    report = model.report(labels.x, labels.y)
+    assert report.errors.index.tolist() == ["all rows"]
 
 
 ORDER = np.random.default_rng(0).permutation(300)
-DAYS = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(ORDER, "D"))
+days_after = pd.to_timedelta(ORDER, "D")
+DAYS = pd.Series(pd.Timestamp("2020-01-01") + days_after)
 #: columns in the same order, whatever they are stored as
 SAME: dict[str, Any] = {
     "large": ORDER + 2**62,
@@ -135,40 +165,46 @@ def trained(column: Any) -> tuple[KerHRMClassifier, np.ndarray]:
     """A fit by an auxiliary column that tells which feature is spurious."""
     random = np.random.default_rng(1)
     y = random.choice([-1, 1], 300)
-    agrees = random.random(300) < np.where(ORDER < 150, 0.99, 0.6)
-    x = np.column_stack([y + random.normal(size=300), np.where(agrees, y, -y)])
-    anyway: Any = {"if_not_detected": "fit", "if_not_better": "fit"}
-    model = KerHRMClassifier(network=(), k=3, random_state=0, **anyway)
+    share = np.where(ORDER < 150, 0.99, 0.6)
+    agrees = random.random(300) < share
+    stable = y + random.normal(size=300)
+    spurious = np.where(agrees, y, -y)
+    x = np.column_stack([stable, spurious])
+    model = KerHRMClassifier(network=(), k=3, random_state=0, **ANYWAY)
     return model.fit(x, y, auxiliary=column), x
 
 
 @pytest.mark.parametrize("name", SAME)
 def test_the_type_of_a_column_does_not_matter(name: str) -> None:
     expected, x = trained(ORDER)
-    model, _ = trained(SAME[name])
-    np.testing.assert_array_equal(model.environment_proba_, expected.environment_proba_)
-    rows = SAME[name][:5]
-    proba = model.predict_environment_proba(x[:5], auxiliary=rows)
-    np.testing.assert_array_equal(proba, expected.environment_proba_[:5])
+    column = SAME[name]
+    model, _ = trained(column)
+    assert_array_equal(model.environment_proba_, expected.environment_proba_)
+    first_rows = column[:5]
+    proba = model.predict_environment_proba(x[:5], auxiliary=first_rows)
+    assert_array_equal(proba, expected.environment_proba_[:5])
 
 
 def test_a_date_is_a_date_in_any_unit_and_text_is_none() -> None:
     model, x = trained(DAYS.astype("datetime64[s]"))
-    for days in (DAYS.astype("datetime64[ns]"), DAYS.dt.tz_localize("UTC")):
+    nanoseconds = DAYS.astype("datetime64[ns]")
+    in_time_zone = DAYS.dt.tz_localize("UTC")
+    for days in (nanoseconds, in_time_zone):
         proba = model.predict_environment_proba(x, auxiliary=days)
-        np.testing.assert_array_equal(proba, model.environment_proba_)
-    for days, words in (
-        (DAYS.astype(str), "held dates in the fit; got categories"),
-        (ORDER, "held dates in the fit; got numbers"),
-    ):
-        with pytest.raises(KerhrmError, match=words):
-            model.predict_environment_proba(x, auxiliary=days)
+        assert_array_equal(proba, model.environment_proba_)
+
+    text = DAYS.astype(str)
+    with pytest.raises(KerhrmError, match="held dates in the fit; got categories"):
+        model.predict_environment_proba(x, auxiliary=text)
+    with pytest.raises(KerhrmError, match="held dates in the fit; got numbers"):
+        model.predict_environment_proba(x, auxiliary=ORDER)
 
 
 def test_periods_are_the_times_at_which_they_start() -> None:
-    model, x = trained(DAYS.dt.to_period("D"))
+    days = DAYS.dt.to_period("D")
+    model, x = trained(days)
     proba = model.predict_environment_proba(x, auxiliary=DAYS)
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+    assert_array_equal(proba, model.environment_proba_)
 
 
 @pytest.mark.parametrize(
@@ -186,21 +222,26 @@ def test_dates_as_text_are_no_categories(written: str, hint: str) -> None:
     with pytest.raises(KerhrmError, match=words):
         trained(text.to_numpy())
     read = pd.to_datetime(text, dayfirst="dayfirst" in hint)
-    assert (read.to_numpy() == DAYS.to_numpy()).all()
-    days = np.where(ORDER < 150, "01/02/2020", "03/04/2020")
+    dates = read.to_numpy()
+    assert (dates == DAYS.to_numpy()).all()
+    is_early = ORDER < 150
+    days = np.where(is_early, "01/02/2020", "03/04/2020")
     with pytest.raises(KerhrmError, match="dayfirst=True or False"):
         trained(days)
-    early = np.where(ORDER < 150, "2020-01", "2020-07")
-    assert trained(pd.Series(early).astype("category"))[0].environment_proba_.any()
+    months = np.where(is_early, "2020-01", "2020-07")
+    categories = pd.Series(months).astype("category")
+    model, _ = trained(categories)
+    assert model.environment_proba_.any()
 
 
 def test_categories_are_told_apart_by_type() -> None:
-    for labels in ((1, "1"), (1, True), ("01", "1"), ("", "b"), (1, "a")):
-        column = [labels[int(place >= 150)] for place in ORDER]
+    pairs = ((1, "1"), (1, True), ("01", "1"), ("", "b"), (1, "a"))
+    for early, late in pairs:
+        column = [early if place < 150 else late for place in ORDER]
         model, x = trained(pd.Series(column, dtype=object))
         assert model.environment_proba_.shape == (300, 2)
         proba = model.predict_environment_proba(x, auxiliary=column)
-        np.testing.assert_array_equal(proba, model.environment_proba_)
+        assert_array_equal(proba, model.environment_proba_)
 
 
 PAIR = pd.DataFrame({"time": ORDER, "place": np.where(ORDER % 2, "a", "b")})
@@ -220,23 +261,28 @@ PAIR = pd.DataFrame({"time": ORDER, "place": np.where(ORDER % 2, "a", "b")})
 def test_columns_are_those_of_the_fit_by_name(change: Any, words: str) -> None:
     model, x = trained(PAIR)
     table = pd.DataFrame(x)
+    changed = change(PAIR)
     with pytest.raises(KerhrmError, match=words):
-        model.predict_environment_proba(table, auxiliary=change(PAIR))
-    proba = model.predict_environment_proba(table, auxiliary=PAIR[["time", "place"]])
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+        model.predict_environment_proba(table, auxiliary=changed)
+    in_order = PAIR[["time", "place"]]
+    proba = model.predict_environment_proba(table, auxiliary=in_order)
+    assert_array_equal(proba, model.environment_proba_)
+    unnamed = PAIR.to_numpy()
     with pytest.warns(DataWarning, match="have no names, here or in the fit"):
-        proba = model.predict_environment_proba(table, auxiliary=PAIR.to_numpy())
-    np.testing.assert_array_equal(proba, model.environment_proba_)
+        proba = model.predict_environment_proba(table, auxiliary=unnamed)
+    assert_array_equal(proba, model.environment_proba_)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_after_erm_new_rows_need_no_target() -> None:
     x, y, time = by_time(300, 0, share=0.9)
-    model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(x, y, auxiliary=time)
     assert model.predictor_ == "erm"
+    one_environment = np.ones((3, 1))
     for given in ({"auxiliary": time[:3]}, {"y": y[:3]}, {}):
         proba = model.predict_environment_proba(x[:3], **given)
-        np.testing.assert_array_equal(proba, np.ones((3, 1)))
+        assert_array_equal(proba, one_environment)
     with pytest.raises(KerhrmError, match="300 rows for 3 of X"):
         model.predict_environment_proba(x[:3], auxiliary=time)
     errors = model.report(x, y, auxiliary=time).errors

@@ -1,10 +1,12 @@
 """Baselines as estimators are the registry's methods, with the same options."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
@@ -46,7 +48,8 @@ FINDS: dict[str, dict[str, Any]] = {
 
 def quick(name: str, **more: Any) -> Any:
     network = {} if name == "HRM" else {"network": (16,)}
-    return getattr(kerhrm, name)(**QUICK[name], **network, **more)
+    estimator = getattr(kerhrm, name)
+    return estimator(**QUICK[name], **network, **more)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -55,13 +58,20 @@ def test_parameters_are_the_options_with_their_defaults(name: str) -> None:
     options = METHODS[model._method].options()
     for key, value in options.model_dump().items():
         given = model.get_params()[key]
-        assert (list(given) if isinstance(value, list) else given) == value
+        if isinstance(value, list):
+            given = list(given)
+        assert given == value
 
 
-@pytest.mark.parametrize(
-    ("name", "task"),
-    [(n, task) for n in QUICK for task in METHODS[getattr(kerhrm, n)._method].tasks],
-)
+def methods_and_tasks() -> Iterator[tuple[str, str]]:
+    """Every estimator with every task of its method."""
+    for name in QUICK:
+        method = METHODS[getattr(kerhrm, name)._method]
+        for task in method.tasks:
+            yield name, task
+
+
+@pytest.mark.parametrize(("name", "task"), list(methods_and_tasks()))
 def test_they_are_the_registry_s_methods(
     name: str, task: Any, labels: Any, slopes: Any
 ) -> None:
@@ -69,67 +79,75 @@ def test_they_are_the_registry_s_methods(
     more = {} if name in CLASSIFIERS else {"task": task}
     model = quick(name, **more, random_state=4)
     method = METHODS[model._method]
-    given = (
-        {"environments": np.where(table.hidden, "b", "a")} if name in LABELLED else {}
-    )
+    given = {}
+    if name in LABELLED:
+        given["environments"] = np.where(table.hidden, "b", "a")
     model.fit(table.x, table.y, **given)
 
     ridge = name == "TangentRidge"
     how: Any = {"hold_out": not ridge, "weighs": ridge}
-    rows = read_rows(model, GivenRows(table.x, table.y, **given))
+    given_rows = GivenRows(table.x, table.y, **given)
+    rows = read_rows(model, given_rows)
     inputs, _ = points_of(model, rows, **how)
-    trained = method.train(inputs, method.options(**QUICK[name])).networks["model"]
+    options = method.options(**QUICK[name])
+    trained = method.train(inputs, options).networks["model"]
     units = model._units
     with torch.no_grad():
-        outputs = trained(units.inputs(table.x)).double().numpy()
+        points = units.inputs(table.x)
+        outputs = trained(points).double().numpy()
     if task == "regression":
         expected = outputs * units.y_scale + units.y_mean
-        np.testing.assert_allclose(
-            model.predict(table.x), expected, rtol=1e-4, atol=1e-4
-        )
+        predictions = model.predict(table.x)
+        assert_allclose(predictions, expected, rtol=1e-4, atol=1e-4)
         return
-    np.testing.assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
-    second = model.predict_proba(table.x)[:, 1]
-    logistic = name in (*LABELLED, *CLASSIFIERS)
-    expected = (
-        1 / (1 + np.exp(-outputs)) if logistic else ((1 + outputs) / 2).clip(0, 1)
-    )
-    np.testing.assert_allclose(second, expected, atol=1e-5)
+    assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
+    probability = model.predict_proba(table.x)[:, 1]
+    if name in (*LABELLED, *CLASSIFIERS):
+        expected = 1 / (1 + np.exp(-outputs))
+    else:
+        expected = ((1 + outputs) / 2).clip(0, 1)
+    assert_allclose(probability, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_it_sees_the_environments_it_is_given(name: str, labels: Any) -> None:
     """With them it leaves the feature that flips; the order of its rows does not
     matter."""
+    x = labels.x
+    y = labels.y
+    hidden = labels.hidden
     model = getattr(kerhrm, name)(network=(64,), random_state=0)
-    flipped = np.column_stack([labels.x[:, 0], -labels.y])
+    flipped = np.column_stack([x[:, 0], -y])
     with pytest.warns(UserWarning, match="no environments given"):
-        alone = model.fit(labels.x, labels.y).score(flipped, labels.y)
-    model.fit(labels.x, labels.y, environments=labels.hidden)
-    assert model.score(flipped, labels.y) > alone + 0.1
-    outputs, order = (
-        model.decision_function(flipped),
-        np.random.default_rng(1).permutation(400),
-    )
-    model.fit(labels.x[order], labels.y[order], environments=labels.hidden[order])
-    np.testing.assert_array_equal(model.decision_function(flipped), outputs)
+        model.fit(x, y)
+    score_alone = model.score(flipped, y)
+    model.fit(x, y, environments=hidden)
+    assert model.score(flipped, y) > score_alone + 0.1
+    outputs = model.decision_function(flipped)
+    order = np.random.default_rng(1).permutation(400)
+    model.fit(x[order], y[order], environments=hidden[order])
+    assert_array_equal(model.decision_function(flipped), outputs)
 
 
 @pytest.mark.parametrize("name", ["EIIL", "HRM", *CLASSIFIERS])
 def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> None:
     """Row by row, in the table's order, whichever rows validate."""
+    x = labels.x
+    y = labels.y
     model = quick(name, random_state=0)
     model.set_params(**FINDS.get(name, {}))
-    found = model.fit(labels.x, labels.y).environments_
-    assert adjusted_rand_score(labels.hidden, found) > 0.6
+    environments = model.fit(x, y).environments_
+    assert adjusted_rand_score(labels.hidden, environments) > 0.6
+
     order = np.random.default_rng(1).permutation(400)
-    again = model.fit(labels.x[order], labels.y[order]).environments_
-    np.testing.assert_array_equal(again, found[order])
-    apart = model.fit(
-        labels.x[100:], labels.y[100:], validation=(labels.x[:100], labels.y[:100])
-    )
+    again = model.fit(x[order], y[order]).environments_
+    assert_array_equal(again, environments[order])
+
+    held_out = (x[:100], y[:100])
+    model.fit(x[100:], y[100:], validation=held_out)
+    hidden = labels.hidden[100:]
     # rows in another order would have 0
-    assert adjusted_rand_score(labels.hidden[100:], apart.environments_) > 0.3
+    assert adjusted_rand_score(hidden, model.environments_) > 0.3
 
 
 @pytest.mark.parametrize(
@@ -144,7 +162,8 @@ def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> Non
 def test_rows_are_split(classes: list[int] | None, fraction: float, size: int) -> None:
     labels = None if classes is None else np.array(classes)
     train, validation = split(20, fraction, labels)
-    assert sorted([*train, *validation]) == list(range(20))
+    every_row = sorted([*train, *validation])
+    assert every_row == list(range(20))
     assert len(validation) == size
     if labels is not None:
         assert set(labels[train]) == {0, 1}

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -57,7 +58,8 @@ QUICK = SMALL | {"k": 3, "n_init": 2, "network": (16,), "n_iterations": 1}
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
-    assert set(inspect.signature(kind).parameters) == DIRECT
+    parameters = inspect.signature(kind)
+    assert set(parameters.parameters) == DIRECT
     assert set(kind().get_params(deep=False)) == DIRECT
     options = {f"options__{name}" for name in EstimatorOptions.model_fields}
     assert len(options) == 30
@@ -66,12 +68,14 @@ def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
 
 
 def test_parameters_and_options_are_the_library_s_with_its_defaults() -> None:
-    fields, library = EstimatorOptions.model_fields, KerHRMOptions.model_fields
+    fields = EstimatorOptions.model_fields
+    library = KerHRMOptions.model_fields
     assert fields.keys() - library.keys() == {"margin", "max_exact", "n_landmarks"}
     assert library.keys() - fields.keys() <= DIRECT
     assert fit_options(KerHRMRegressor()) == FitOptions()
     for name in library.keys() & fields.keys():
-        assert fields[name].default == library[name].default, name
+        default = library[name].default
+        assert fields[name].default == default, name
 
 
 @pytest.mark.parametrize("name", KerHRMOptions.model_fields)
@@ -80,42 +84,50 @@ def test_an_option_is_refused_where_the_library_s_is(name: str) -> None:
     for value in (-1, 0, 0.5, 1, 2, 1.5, 10**7, "soft", "x", None, [0.0], [-1.0], []):
         outcomes = []
         for kind in (KerHRMOptions, FitOptions):
-            if isinstance(kind.model_fields[name].default, list):
-                value = value if isinstance(value, list) else [value]
+            default = kind.model_fields[name].default
+            if isinstance(default, list) and not isinstance(value, list):
+                value = [value]
             try:
-                outcomes.append(getattr(kind.parse({name: value}), name))
+                options = kind.parse({name: value})
+                outcomes.append(getattr(options, name))
             except KerhrmError:
                 outcomes.append("refused")
-        assert outcomes[0] == outcomes[1], value
+        of_library, of_estimators = outcomes
+        assert of_library == of_estimators, value
 
 
 def test_options_keep_their_order() -> None:
     """It is part of the names of cells: ``kerhrm+n_init=2+alpha=1+ridge=0.1``."""
     names = [*KerHRMOptions.model_fields]
     assert names[:5] == ["k", "n_iterations", "n_environments", "n_init", "init"]
-    assert names[names.index("alpha") - 1] == "min_share"
-    assert names[names.index("alpha") + 1] == "penalty"
+    place = names.index("alpha")
+    assert names[place - 1] == "min_share"
+    assert names[place + 1] == "penalty"
     assert names[-3:] == ["stop_by", "final", "pretest"]
-    shared = [name for name in EstimatorOptions.model_fields if name in names]
-    assert shared == [name for name in names if name in shared]
+    fields = EstimatorOptions.model_fields
+    shared = [name for name in fields if name in names]
+    assert shared == [name for name in names if name in fields]
 
 
 def test_options_are_given_by_name_or_as_an_object(labels: Any) -> None:
     options: dict[str, Any] = {"ridge": 0.1, "clustering_ridge": np.float64(0.02)}
+    set_later = KerHRMClassifier(**QUICK)
+    set_later.set_params(options=options)
+    set_one_by_one = KerHRMClassifier(**QUICK, options={"ridge": 3.0})
+    set_one_by_one.set_params(options__ridge=0.1, options__clustering_ridge=[0.02])
     models = [
         KerHRMClassifier(**QUICK, options=options),
         KerHRMClassifier(**QUICK, options=EstimatorOptions(**options)),
-        KerHRMClassifier(**QUICK).set_params(options=options),
-        KerHRMClassifier(**QUICK, options={"ridge": 3.0}).set_params(
-            options__ridge=0.1, options__clustering_ridge=[0.02]
-        ),
-        clone(KerHRMClassifier(**QUICK).set_params(options=options)),
+        set_later,
+        set_one_by_one,
+        clone(set_later),
     ]
-    thetas = [model.fit(labels.x, labels.y).theta_ for model in models]
-    for theta in thetas[1:]:
-        np.testing.assert_array_equal(theta, thetas[0])
-    plain = KerHRMClassifier(**QUICK).fit(labels.x, labels.y)
-    assert (plain.theta_ != thetas[0]).any()
+    first, *others = [model.fit(labels.x, labels.y).theta_ for model in models]
+    for theta in others:
+        assert_array_equal(theta, first)
+    plain = KerHRMClassifier(**QUICK)
+    plain.fit(labels.x, labels.y)
+    assert (plain.theta_ != first).any()
     assert plain.options is None
 
 
@@ -132,7 +144,8 @@ def test_setting_an_option_leaves_the_others_and_the_given_mapping() -> None:
     model.set_params(options=None, options__tol=0.1)
     assert model.options == {"tol": 0.1}
     frozen = KerHRMRegressor(options=EstimatorOptions(ridge=0.1))
-    assert frozen.set_params(options__steps=3).options == {"ridge": 0.1, "steps": 3}
+    frozen.set_params(options__steps=3)
+    assert frozen.options == {"ridge": 0.1, "steps": 3}
 
 
 def test_options_are_searched(labels: Any) -> None:
@@ -141,7 +154,8 @@ def test_options_are_searched(labels: Any) -> None:
     search.fit(labels.x, labels.y)
     assert len(search.cv_results_["params"]) == 4
     best = search.best_estimator_
-    assert best.options == {"ridge": search.best_params_["options__ridge"]}
+    ridge = search.best_params_["options__ridge"]
+    assert best.options == {"ridge": ridge}
     pipeline = make_pipeline(StandardScaler(), KerHRMClassifier(**QUICK))
     pipeline.set_params(kerhrmclassifier__options__ridge=0.5)
     assert pipeline[-1].options == {"ridge": 0.5}
@@ -187,12 +201,14 @@ class WithoutOptions(KerHRMRegressor):
 
 
 def test_a_subclass_s_own_parameter_is_no_option() -> None:
-    model = OwnRidge(ridge=2.0).set_params(ridge=3.0, options__ridge=0.1)
-    assert (model.ridge, model.options) == (3.0, {"ridge": 0.1})
-    twin = clone(model)
-    assert (twin.ridge, twin.options) == (3.0, {"ridge": 0.1})
+    model = OwnRidge(ridge=2.0)
+    model.set_params(ridge=3.0, options__ridge=0.1)
+    for same in (model, clone(model)):
+        assert same.ridge == 3.0
+        assert same.options == {"ridge": 0.1}
     params = model.get_params()
-    assert (params["ridge"], params["options__ridge"]) == (3.0, 0.1)
+    assert params["ridge"] == 3.0
+    assert params["options__ridge"] == 0.1
     with pytest.raises(KerhrmError, match="give options__steps=3"):
         model.set_params(steps=3)
 
@@ -204,8 +220,10 @@ def test_a_subclass_without_options_lists_none(slopes: Any) -> None:
         with pytest.raises(ValueError, match="Invalid parameter"):
             model.set_params(**{name: None})
     search = GridSearchCV(model, {"ridge": [1e-6, 10.0]}, cv=2)
-    best = search.fit(slopes.x, slopes.y).best_estimator_
-    assert best.options == {"ridge": search.best_params_["ridge"]}
+    search.fit(slopes.x, slopes.y)
+    best = search.best_estimator_
+    ridge = search.best_params_["ridge"]
+    assert best.options == {"ridge": ridge}
     assert clone(best).get_params() == search.best_params_
     assert iterations(best).get_xlabel() == "iteration"
 
@@ -215,9 +233,11 @@ def test_a_read_only_mapping_is_copied_and_saved(labels: Any) -> None:
     model = KerHRMClassifier(**QUICK, options=given)
     assert model.options is given
     assert clone(model).options == given
-    loaded = pickle.loads(pickle.dumps(model.fit(labels.x, labels.y)))
+    model.fit(labels.x, labels.y)
+    loaded = pickle.loads(pickle.dumps(model))
     assert loaded.options == given
-    np.testing.assert_array_equal(loaded.predict(labels.x), model.predict(labels.x))
+    predictions = loaded.predict(labels.x)
+    assert_array_equal(predictions, model.predict(labels.x))
     with config_context(enable_metadata_routing=True):
         model.set_fit_request(sample_weight=True)
         requests = clone(model).get_metadata_routing()
@@ -241,9 +261,11 @@ def test_a_read_only_mapping_is_copied_and_saved(labels: Any) -> None:
 def test_other_options_are_refused_with_what_to_write(
     options: Any, words: str, labels: Any
 ) -> None:
+    model = KerHRMRegressor(options=options)
     with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
-        KerHRMRegressor(options=options).fit(labels.x, labels.y)
-    assert len(str(caught.value)) < 200
+        model.fit(labels.x, labels.y)
+    message = str(caught.value)
+    assert len(message) < 200
 
 
 def test_the_hints_for_an_old_name_can_be_typed() -> None:
@@ -253,7 +275,8 @@ def test_the_hints_for_an_old_name_can_be_typed() -> None:
     model = KerHRMRegressor(options={"stop_by": "pooled"})
     with pytest.raises(KerhrmError, match=r"give options__stop_by='pooled'$"):
         model.set_params(selection="pooled")
-    assert model.set_params(options__stop_by="pooled").options == {"stop_by": "pooled"}
+    model.set_params(options__stop_by="pooled")
+    assert model.options == {"stop_by": "pooled"}
 
 
 def typed(hint: str) -> dict[str, Any]:
@@ -269,10 +292,12 @@ def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None
     model.set_params(options__learning_rate=1e30, options__steps=30)
     with pytest.warns(ConvergenceWarning, match="not finite; give options=") as caught:
         model.fit(labels.x, labels.y)
-    lower = typed(str(caught[0].message))
+    message = str(caught[0].message)
+    lower = typed(message)
     assert lower == {"learning_rate": 1e29}
+    erm = ERM(network=(8,), learning_rate=1e36, random_state=0)
     with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
-        ERM(network=(8,), learning_rate=1e36, random_state=0).fit(labels.x, labels.y)
+        erm.fit(labels.x, labels.y)
 
 
 def test_the_hint_for_singular_equations_can_be_typed(
@@ -286,7 +311,8 @@ def test_the_hint_for_singular_equations_can_be_typed(
         model = KerHRMClassifier(**QUICK, options={"clustering_ridge": ridge})
         with pytest.raises(KerhrmError, match="equations are singular; give") as caught:
             model.fit(labels.x, labels.y)
-        assert typed(str(caught.value)) == {"clustering_ridge": larger}
+        message = str(caught.value)
+        assert typed(message) == {"clustering_ridge": larger}
     model.set_params(options={"noise_sd": 1e-200})
     with pytest.raises(KerhrmError, match="singular; leave noise_sd out of options"):
         model.fit(labels.x, labels.y)
@@ -301,32 +327,40 @@ def test_the_hint_for_little_memory_helps(
         raise MemoryError
 
     model = KerHRMClassifier(**QUICK)
-    x, y = np.tile(labels.x, (4, 1)), np.tile(labels.y, 4)
-    x = x + np.arange(len(x))[:, None] * 1e-6  # rows that differ
+    x = np.tile(labels.x, (4, 1))
+    y = np.tile(labels.y, 4)
+    number = np.arange(len(x))[:, None]
+    x = x + number * 1e-6  # rows that differ
     monkeypatch.setattr(NTFMap, "fit", fails)
     words = "fewer rows, or a smaller network or n_init, or options="
     with pytest.raises(KerhrmError, match=words) as caught:
         model.fit(x, y)
-    model.set_params(options=typed(str(caught.value))).fit(x, y)
+    options = typed(str(caught.value))
+    model.set_params(options=options)
+    model.fit(x, y)
 
 
 @pytest.mark.parametrize("pretest", ["yes", 1, [True], HeterogeneityOptions])
 def test_a_pretest_that_is_none_is_refused(pretest: Any, slopes: Any) -> None:
     words = r'must be True, False or options; .* or pretest=\{"level": 0\.01\}$'
+    model = KerHRMRegressor(pretest=pretest)
     with pytest.raises(KerhrmError, match=words):
-        KerHRMRegressor(pretest=pretest).fit(slopes.x, slopes.y)
+        model.fit(slopes.x, slopes.y)
 
 
 def test_a_pretest_s_options_are_given_by_name(slopes: Any) -> None:
     by_name = KerHRMRegressor(**QUICK, pretest={"level": 0.01})
-    assert fit_options(by_name).pretest == HeterogeneityOptions(level=0.01)
+    pretest = fit_options(by_name)
+    assert pretest.pretest == HeterogeneityOptions(level=0.01)
     words = r"^pretest: level=3: must be less than .* 1; the default is 0\.05$"
+    by_name.set_params(pretest={"level": 3})
     with pytest.raises(KerhrmError, match=words):
-        by_name.set_params(pretest={"level": 3}).fit(slopes.x, slopes.y)
+        by_name.fit(slopes.x, slopes.y)
 
 
 def test_an_option_in_a_grid_is_refused_with_its_spelling(labels: Any) -> None:
-    search = GridSearchCV(KerHRMClassifier(**QUICK), {"ridge": [0.1]}, cv=2)
+    model = KerHRMClassifier(**QUICK)
+    search = GridSearchCV(model, {"ridge": [0.1]}, cv=2)
     with pytest.raises(KerhrmError, match=r"give options__ridge=0\.1$"):
         search.fit(labels.x, labels.y)
 

@@ -32,4 +32,5 @@ def test_labels_that_separate_nothing_are_warned_of(
 
 
 def test_two_environments_of_several_rows_are_not() -> None:
-    IRM(steps=2, network=(4,)).fit(X, Y, environments=[0] * 39 + [1])
+    one_row_apart = [0] * 39 + [1]
+    IRM(steps=2, network=(4,)).fit(X, Y, environments=one_row_apart)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
@@ -29,12 +30,17 @@ def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
     """The same problem without the estimator's help, but for the split
     and the units."""
     model = clone(model)
-    inputs, _ = points_of(model, read_rows(model, GivenRows(table.x, table.y)))
+    given = GivenRows(table.x, table.y)
+    inputs, _ = points_of(model, read_rows(model, given))
     with torch.no_grad():
         features = NTFMap.fit(inputs.network, inputs.x, 5)
-        targets = inputs.y, inputs.y_validation
         problem = Problem.from_features(
-            features, inputs.x_validation, *targets, inputs.task, 3
+            features,
+            inputs.x_validation,
+            inputs.y,
+            inputs.y_validation,
+            inputs.task,
+            3,
         )
     return features, problem, inputs
 
@@ -48,22 +54,21 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
     units = model._units
     with torch.no_grad():
         result = fit(problem, OPTIONS)
-        outputs = result.final.predict(
-            *features.transform(units.inputs(table.x))
-        ).numpy()
-    np.testing.assert_array_equal(model.theta_, result.final.theta)
-    np.testing.assert_allclose(model.singular_values_, problem.s, rtol=1e-12)
+        psi, f0 = features.transform(units.inputs(table.x))
+        outputs = result.final.predict(psi, f0).numpy()
+    assert_array_equal(model.theta_, result.final.theta)
+    assert_allclose(model.singular_values_, problem.s, rtol=1e-12)
     for name in ("k", "alpha", "iteration", "score"):
         assert model.selected_[name] == getattr(result.final, name)
     scores = [d.winner(1).score for d in result.directions]
-    assert [row["score"] for row in model.history_] == scores
+    scores_in_history = [row["score"] for row in model.history_]
+    assert scores_in_history == scores
     if task == "classification":
-        np.testing.assert_allclose(model.decision_function(table.x), outputs, atol=1e-4)
+        assert_allclose(model.decision_function(table.x), outputs, atol=1e-4)
     else:
         expected = outputs * units.y_scale + units.y_mean
-        np.testing.assert_allclose(
-            model.predict(table.x), expected, rtol=1e-4, atol=1e-3
-        )
+        predictions = model.predict(table.x)
+        assert_allclose(predictions, expected, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.filterwarnings(
@@ -112,16 +117,17 @@ def test_environments_are_those_of_the_fit(
         points = inputs.x, inputs.x_validation
         settings = OPTIONS.model_copy(update=parameters | options)
         result = fit(problem, settings, points)
-    one = result.environments[model.selected_["iteration"] - 1].candidate(
-        model.selected_["k"]
-    )
-    expected = torch.cat([one.train, one.validation])[:, one.occupied]
-    expected /= expected.sum(1, keepdim=True)
-    expected = expected[positions]
-    np.testing.assert_allclose(model.environment_proba_, expected, atol=1e-12)
-    np.testing.assert_array_equal(model.environments_, expected.argmax(1))
+    iteration = model.selected_["iteration"]
+    environments = result.environments[iteration - 1]
+    one = environments.candidate(model.selected_["k"])
+    every = torch.cat([one.train, one.validation])
+    memberships = every[:, one.occupied]
+    memberships /= memberships.sum(1, keepdim=True)
+    expected = memberships[positions]
+    assert_allclose(model.environment_proba_, expected, atol=1e-12)
+    assert_array_equal(model.environments_, expected.argmax(1))
     proba = model.predict_environment_proba(slopes.x, slopes.y)
-    np.testing.assert_allclose(proba, model.environment_proba_, atol=1e-3)
+    assert_allclose(proba, model.environment_proba_, atol=1e-3)
 
 
 def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
@@ -134,79 +140,102 @@ def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
     options = OPTIONS.model_copy(update=chosen)
     with torch.no_grad():
         result = fit(problem, options)
-    points = inputs.x, inputs.x_validation
     trained = train_network(
-        features.network, *points, problem, result.final, result.environments, options
+        features.network,
+        inputs.x,
+        inputs.x_validation,
+        problem,
+        result.final,
+        result.environments,
+        options,
     )
-    expected = trained.network(model._units.inputs(labels.x)).detach()
-    np.testing.assert_allclose(model.decision_function(labels.x), expected, atol=1e-4)
+    points = model._units.inputs(labels.x)
+    expected = trained.network(points).detach()
+    outputs = model.decision_function(labels.x)
+    assert_allclose(outputs, expected, atol=1e-4)
     assert model.selected_["cosine_weight"] == trained.cosine_weight
 
 
 def test_hidden_environments_of_labels_are_inferred(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     assert adjusted_rand_score(labels.hidden, model.environments_) >= 0.9
-    flipped = np.column_stack([labels.x[:, 0], -labels.y])
-    erm = ERM(network=(64,), random_state=3).fit(labels.x, labels.y)
-    assert model.score(flipped, labels.y) > erm.score(flipped, labels.y)
-    np.testing.assert_allclose(model.environment_proba_.sum(1), 1)
+    stable = labels.x[:, 0]
+    flipped = np.column_stack([stable, -labels.y])
+    erm = ERM(network=(64,), random_state=3)
+    erm = erm.fit(labels.x, labels.y)
+    score_of_erm = erm.score(flipped, labels.y)
+    assert model.score(flipped, labels.y) > score_of_erm
+    assert_allclose(model.environment_proba_.sum(1), 1)
     assert model.heterogeneity_ is None
 
 
 def test_hidden_environments_of_numbers_are_inferred(slopes: Any) -> None:
-    model = KerHRMRegressor(k=5, network=(256,), random_state=3).fit(slopes.x, slopes.y)
+    model = KerHRMRegressor(k=5, network=(256,), random_state=3)
+    model.fit(slopes.x, slopes.y)
     assert model.heterogeneity_.detected
     assert model.heterogeneity_.p_value <= 0.05
     clear = np.abs(slopes.x[:, 1]) > 0.5  # elsewhere the noise hides which slope it was
-    environments = model.environments_
-    assert adjusted_rand_score(slopes.hidden[clear], environments[clear]) >= 0.9
+    environments = model.environments_[clear]
+    hidden = slopes.hidden[clear]
+    assert adjusted_rand_score(hidden, environments) >= 0.9
 
 
 def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
-    order = np.random.default_rng(0).permutation(len(labels.y))
-    again = clone(model).fit(labels.x[order], labels.y[order])
-    np.testing.assert_array_equal(
-        again.predict_proba(labels.x), model.predict_proba(labels.x)
-    )
-    np.testing.assert_allclose(
-        again.environment_proba_, model.environment_proba_[order]
-    )
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(labels.y))
+    permuted = labels.x[order]
+    again = clone(model)
+    again.fit(permuted, labels.y[order])
+    probabilities = again.predict_proba(labels.x)
+    assert_array_equal(probabilities, model.predict_proba(labels.x))
+    memberships = model.environment_proba_[order]
+    assert_allclose(again.environment_proba_, memberships)
 
 
 def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
-    exact = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    exact = KerHRMClassifier(**SMALL)
+    exact.fit(labels.x, labels.y)
     landmarks = {"max_exact": 100, "n_landmarks": 150}
-    near = KerHRMClassifier(**SMALL, options=landmarks).fit(labels.x, labels.y)
-    np.testing.assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
-    assert np.mean(near.predict(labels.x) == exact.predict(labels.x)) > 0.97
+    near = KerHRMClassifier(**SMALL, options=landmarks)
+    near = near.fit(labels.x, labels.y)
+    assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
+    expected = exact.predict(labels.x)
+    agrees = near.predict(labels.x) == expected
+    assert np.mean(agrees) > 0.97
     assert adjusted_rand_score(near.environments_, exact.environments_) > 0.95
 
 
 def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
-    few = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit").fit(
-        labels.x[:20], labels.y[:20]
-    )
+    model = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit")
+    x_few = labels.x[:20]
+    few = clone(model)
+    few.fit(x_few, labels.y[:20])
     assert len(few.theta_) == 8  # 16 rows train, 8 for each environment
     x = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
-    flat = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit").fit(
-        x, x[:, 0] > 0
-    )
+    is_positive = x[:, 0] > 0
+    flat = clone(model).fit(x, is_positive)
     assert len(flat.theta_) <= 3
 
 
 def test_given_rows_validate(labels: Any) -> None:
     held_out = labels.x[300:], labels.y[300:]
     model = KerHRMClassifier(**SMALL, if_not_better="fit")
-    model.fit(labels.x[:300], labels.y[:300], validation=held_out)
+    x = labels.x[:300]
+    model.fit(x, labels.y[:300], validation=held_out)
     assert model.score(labels.x, labels.y) > 0.7
-    assert adjusted_rand_score(labels.hidden[:300], model.environments_) > 0.9
+    hidden = labels.hidden[:300]
+    assert adjusted_rand_score(hidden, model.environments_) > 0.9
 
 
 @pytest.mark.parametrize("network", ["factories:wide", "callable"])
 def test_any_torch_module_is_a_network(network: str, labels: Any) -> None:
     import factories
 
-    chosen = dict(SMALL, network=factories.wide if network == "callable" else network)
-    model = KerHRMClassifier(**chosen).fit(labels.x, labels.y)
+    given = factories.wide if network == "callable" else network
+    chosen = SMALL | {"network": given}
+    model = KerHRMClassifier(**chosen)
+    model.fit(labels.x, labels.y)
     assert adjusted_rand_score(labels.hidden, model.environments_) > 0.9

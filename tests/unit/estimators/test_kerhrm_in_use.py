@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -28,7 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning"
 
 def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     frame = pd.DataFrame(labels.x, columns=["stable", "spurious"])
-    names = pd.Series(np.where(labels.y > 0, "yes", "no"), name="answer")
+    answers = np.where(labels.y > 0, "yes", "no")
+    names = pd.Series(answers, name="answer")
     pipeline = make_pipeline(StandardScaler(), KerHRMClassifier(**SMALL))
     pipeline.set_output(transform="pandas").fit(frame, names)
     assert list(pipeline[-1].feature_names_in_) == ["stable", "spurious"]
@@ -36,20 +38,24 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     # in another process, as scikit-learn's n_jobs does it, and from a file
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         elsewhere = pool.submit(pipeline.predict_proba, frame).result()
-    np.testing.assert_array_equal(elsewhere, pipeline.predict_proba(frame))
+    assert_array_equal(elsewhere, pipeline.predict_proba(frame))
     file = io.BytesIO()
     joblib.dump(pipeline, file)
     file.seek(0)
-    np.testing.assert_array_equal(joblib.load(file).predict_proba(frame), elsewhere)
+    loaded = joblib.load(file)
+    assert_array_equal(loaded.predict_proba(frame), elsewhere)
     with pytest.raises(NotFittedError):
         clone(pipeline[-1]).predict(frame)
 
 
 def test_random_states_and_cores(labels: Any) -> None:
-    chosen = dict(SMALL, random_state=np.random.RandomState(5), k=3)
-    first = KerHRMClassifier(**chosen, n_jobs=1).fit(labels.x, labels.y)
+    state = np.random.RandomState(5)
+    chosen = dict(SMALL, random_state=state, k=3)
+    first = KerHRMClassifier(**chosen, n_jobs=1)
+    first = first.fit(labels.x, labels.y)
     chosen["random_state"] = first.seed_
-    again = KerHRMClassifier(**chosen, n_jobs=-1).fit(labels.x, labels.y)
+    again = KerHRMClassifier(**chosen, n_jobs=-1)
+    again = again.fit(labels.x, labels.y)
     np.testing.assert_allclose(first.theta_, again.theta_, rtol=1e-3, atol=1e-6)
     assert torch.get_num_threads() == 1
 
@@ -67,7 +73,8 @@ def test_a_fit_passes_through_few_files(
     case: str, predictor: str, request: pytest.FixtureRequest
 ) -> None:
     """At most 41 files, those of the functions that run."""
-    table, root = request.getfixturevalue(case), str(Path(kerhrm.__file__).parent)
+    table = request.getfixturevalue(case)
+    root = str(Path(kerhrm.__file__).parent)
     kind = KerHRMClassifier if case == "labels" else KerHRMRegressor
     model = kind(**SMALL, predictor=predictor, options={"steps": 30})
     if predictor == "network":
@@ -75,21 +82,24 @@ def test_a_fit_passes_through_few_files(
     files: set[str] = set()
 
     def called(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(root):
-            files.add(frame.f_code.co_filename)
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(root):
+            files.add(file)
 
     sys.setprofile(called)
     try:
         model.fit(table.x, table.y)
     finally:
         sys.setprofile(None)
-    assert model.predictor_ == ("erm" if case == "null" else predictor)
+    expected = "erm" if case == "null" else predictor
+    assert model.predictor_ == (expected)
     assert 10 < len(files) <= 41
 
 
 def test_rows_outside_the_fit_s_are_counted(slopes: Any) -> None:
     X = pd.DataFrame(slopes.x, columns=["a", "b", "c"])
-    model = TangentRidge(task="regression", network=(64,)).fit(X, slopes.y)
+    model = TangentRidge(task="regression", network=(64,))
+    model = model.fit(X, slopes.y)
     with warnings.catch_warnings(action="error"):
         model.predict(X)
     far = X.iloc[:10].copy()

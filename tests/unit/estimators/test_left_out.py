@@ -20,7 +20,8 @@ SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,)}
 def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
     """Labels that no feature tells, and two environments drawn at random."""
     random = np.random.default_rng(seed)
-    u, f0 = random.normal(size=(n, k)), 0.1 * random.normal(size=n)
+    u = random.normal(size=(n, k))
+    f0 = 0.1 * random.normal(size=n)
     y = random.choice([-1.0, 1.0], n)
     weights = random.uniform(0.5, 2, n) if weighted else None
     first = random.uniform(size=n)
@@ -28,7 +29,9 @@ def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
     if weights is not None:
         members *= weights[:, None]
     s = np.linspace(2, 1, k)
-    psi, f, labels = (torch.from_numpy(array) for array in (u * s, f0, y))
+    psi = torch.from_numpy(u * s)
+    f = torch.from_numpy(f0)
+    labels = torch.from_numpy(y)
     problem = Problem(
         u=torch.from_numpy(u),
         s=torch.from_numpy(s),
@@ -42,12 +45,17 @@ def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
         weights=None if weights is None else torch.from_numpy(weights),
     )
     train = torch.from_numpy(members)
-    one = Memberships(torch.tensor(k), train, train[:4], torch.tensor(False))
+    length = torch.tensor(k)
+    degenerate = torch.tensor(False)
+    one = Memberships(length, train, train[:4], degenerate)
     return problem, one
 
 
 def final_of(problem: Problem, one: Memberships, options: KerHRMOptions) -> Direction:
-    return learn_directions(problem, [Memberships.stack([one])], options).winner(1)
+    """The chosen direction of one iteration."""
+    environments = [Memberships.stack([one])]
+    directions = learn_directions(problem, environments, options)
+    return directions.winner(1)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -58,23 +66,37 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
     """The normal equations of the other rows, written out."""
     problem, one = problem_of(43, 3, 0, weighted=weighted)
     options = KerHRMOptions(k=[3], alpha=[alpha], ridge=RIDGE)
-    found = left_out(problem, one, final_of(problem, one, options), options).numpy()
-    psi, r = problem.psi_train.numpy(), one.train.numpy()
-    target = (problem.y - problem.f0_train).numpy()
+    final = final_of(problem, one, options)
+    found = left_out(problem, one, final, options).numpy()
+    psi = problem.psi_train.numpy()
+    f0 = problem.f0_train.numpy()
+    target = problem.y.numpy() - f0
+    r = one.train.numpy()
     for fold in range(FOLDS):
         rest = np.arange(43) % FOLDS != fold
-        p, t = psi[rest], target[rest]
+        p = psi[rest]
+        t = target[rest]
         shares = r[rest] / r[rest].sum(0)
-        second = [(p * share[:, None]).T @ p for share in shares.T]
-        cross = [(p * share[:, None]).T @ t for share in shares.T]
+        second = []
+        cross = []
+        for share in shares.T:
+            products = (p * share[:, None]).T
+            second.append(products @ p)
+            cross.append(products @ t)
         unit = (p**2).mean()
-        a, b = sum(second) / 2, sum(cross) / 2
+        a = sum(second) / 2
+        b = sum(cross) / 2
         # two environments: the variance of gradients is |difference|^2 of them
-        d, e = second[0] - second[1], cross[0] - cross[1]
-        a = a + RIDGE * unit * np.eye(3) + alpha / unit * d.T @ d
-        theta = np.linalg.solve(a, b + alpha / unit * d.T @ e)
-        expected = problem.f0_train.numpy() + psi @ theta
-        np.testing.assert_allclose(found[~rest], expected[~rest], rtol=1e-8)
+        d = second[0] - second[1]
+        e = cross[0] - cross[1]
+        penalty = alpha / unit
+        diagonal = RIDGE * unit * np.eye(3)
+        a = a + diagonal + penalty * d.T @ d
+        right = b + penalty * d.T @ e
+        theta = np.linalg.solve(a, right)
+        expected = f0 + psi @ theta
+        out = ~rest
+        np.testing.assert_allclose(found[out], expected[out], rtol=1e-8)
 
 
 def test_a_row_has_no_part_in_its_own_output() -> None:
@@ -84,25 +106,29 @@ def test_a_row_has_no_part_in_its_own_output() -> None:
     before = left_out(problem, one, final, options)
     problem.y[::FOLDS] *= -1
     after = left_out(problem, one, final, options)
-    torch.testing.assert_close(after[::FOLDS], before[::FOLDS], rtol=0, atol=0)
+    changed = slice(None, None, FOLDS)
+    torch.testing.assert_close(after[changed], before[changed], rtol=0, atol=0)
     assert not torch.equal(after[1], before[1])
 
 
 def test_what_cannot_be_told_is_wrong_in_half_of_the_rows() -> None:
     """Twenty features of a hundred rows fit noise, and say nothing of other rows."""
-    fitted: list[float] = []
-    unseen: list[float] = []
+    errors_of_fit = []
+    errors_left_out = []
     for seed in range(20):
         problem, one = problem_of(100, 20, seed)
         options = KerHRMOptions(k=[20], alpha=[0.0])
         final = final_of(problem, one, options)
-        for f, shares in (
-            (final.predict(problem.psi_train, problem.f0_train), fitted),
-            (left_out(problem, one, final, options), unseen),
-        ):
-            shares.append(float(((f > 0) != (problem.y > 0)).double().mean()))
-    assert np.mean(fitted) < 0.4
-    assert np.mean(unseen) == pytest.approx(0.5, abs=0.04)  # 3.6 standard errors
+        is_positive = problem.y > 0
+        fitted = final.predict(problem.psi_train, problem.f0_train)
+        unseen = left_out(problem, one, final, options)
+        wrong_in_fit = (fitted > 0) != is_positive
+        wrong_left_out = (unseen > 0) != is_positive
+        errors_of_fit.append(wrong_in_fit.double().mean())
+        errors_left_out.append(wrong_left_out.double().mean())
+    assert np.mean(errors_of_fit) < 0.4
+    # 3.6 standard errors
+    assert np.mean(errors_left_out) == pytest.approx(0.5, abs=0.04)
 
 
 def test_without_a_ridge_fewer_rows_are_no_failure() -> None:
@@ -111,28 +137,37 @@ def test_without_a_ridge_fewer_rows_are_no_failure() -> None:
     problem.u[1:, 1] = 0
     options = KerHRMOptions(k=[2], alpha=[0.0], ridge=0)
     final = final_of(problem, one, options)
-    assert torch.isfinite(left_out(problem, one, final, options)).all()
+    outputs = left_out(problem, one, final, options)
+    assert torch.isfinite(outputs).all()
 
 
 @pytest.mark.parametrize(("n", "seed"), [(200, 3), (200, 4), (300, 3)])
 def test_flips_in_few_rows_have_one_verdict(n: int, seed: int) -> None:
     """By the validation rows alone ERM predicted for some of the seeds."""
     x, y, _ = flipped_labels(n, seed)
-    models = [KerHRMClassifier(**SMALL, random_state=s).fit(x, y) for s in range(4)]
-    assert {model.predictor_ for model in models} == {"linear"}
+    predictors = set()
+    for random_state in range(4):
+        model = KerHRMClassifier(**SMALL, random_state=random_state)
+        model.fit(x, y)
+        predictors.add(model.predictor_)
+    assert predictors == {"linear"}
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
 def test_the_verdict_does_not_depend_on_an_order(wrong: float) -> None:
     x, y, _ = flipped_labels(200, 4)
     random = np.random.default_rng(0)
-    y = np.where(random.random(200) < wrong, -y, y)
-    model = KerHRMClassifier(**SMALL, random_state=0).fit(x, y)
+    is_wrong = random.random(200) < wrong
+    y = np.where(is_wrong, -y, y)
+    model = KerHRMClassifier(**SMALL, random_state=0)
+    model.fit(x, y)
     for _ in range(2):
-        rows, columns = random.permutation(200), random.permutation(2)
-        other = KerHRMClassifier(**SMALL, random_state=0).fit(
-            x[rows][:, columns], y[rows]
-        )
+        rows = random.permutation(200)
+        columns = random.permutation(2)
+        permuted = x[rows][:, columns]
+        other = KerHRMClassifier(**SMALL, random_state=0)
+        other.fit(permuted, y[rows])
         assert other.predictor_ == model.predictor_
         assert other._reason == model._reason
-        np.testing.assert_array_equal(model.predict(x), other.predict(x[:, columns]))
+        predictions = other.predict(x[:, columns])
+        np.testing.assert_array_equal(model.predict(x), predictions)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from kerhrm import (
@@ -27,7 +28,8 @@ RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(N, 3)), columns=["age", "height", "city"])
 LABELS = np.where(X["age"] + RANDOM.normal(size=N) > 0, "yes", "no")
 NUMBERS = X["age"].to_numpy() + RANDOM.normal(size=N)
-CLASSIFIER, REGRESSOR = KerHRMClassifier(**SMALL), KerHRMRegressor(**SMALL)
+CLASSIFIER = KerHRMClassifier(**SMALL)
+REGRESSOR = KerHRMRegressor(**SMALL)
 
 
 def with_value(value: Any, column: str = "height") -> pd.DataFrame:
@@ -149,17 +151,17 @@ def test_a_diverged_training_is_warned_of(model: Any) -> None:
 def test_units_do_not_matter(scale: float) -> None:
     model = ERM(task="regression", network=(8,), steps=20, random_state=0)
     expected = model.fit(X, NUMBERS).predict(X)
-    np.testing.assert_allclose(
-        model.fit(X, NUMBERS * scale).predict(X) / scale, expected, 1e-4
-    )
-    np.testing.assert_allclose(
-        model.fit(X * scale, NUMBERS).predict(X * scale), expected, 1e-4
-    )
+    of_scaled_target = model.fit(X, NUMBERS * scale).predict(X) / scale
+    of_scaled_inputs = model.fit(X * scale, NUMBERS).predict(X * scale)
+    assert_allclose(of_scaled_target, expected, 1e-4)
+    assert_allclose(of_scaled_inputs, expected, 1e-4)
 
 
 def test_tensors_with_gradients_are_tables() -> None:
-    x, y = (torch.tensor(a, requires_grad=True) for a in (X.to_numpy(), NUMBERS))
-    model = ERM(task="regression", network=(8,), steps=20, random_state=0).fit(x, y)
+    x = torch.tensor(X.to_numpy(), requires_grad=True)
+    y = torch.tensor(NUMBERS, requires_grad=True)
+    model = ERM(task="regression", network=(8,), steps=20, random_state=0)
+    model = model.fit(x, y)
     assert model.predict(x).shape == (N,)
 
 
@@ -168,8 +170,10 @@ def test_tensors_with_gradients_are_tables() -> None:
     [([False, True], "b"), ([0, 1], "i"), ([1, 2.0], "f"), (["no", "yes"], "O")],
 )
 def test_labels_among_objects_are_what_they_are(values: list[Any], kind: str) -> None:
-    y = np.array(values, dtype=object)[(LABELS == "yes").astype(int)]
-    model = ERM(network=(8,), steps=20, random_state=0).fit(X, y, validation=(X, y))
+    is_yes = (LABELS == "yes").astype(int)
+    y = np.array(values, dtype=object)[is_yes]
+    model = ERM(network=(8,), steps=20, random_state=0)
+    model = model.fit(X, y, validation=(X, y))
     assert model.classes_.tolist() == values
     if kind != "O":
         assert model.predict(X).dtype.kind == kind
@@ -178,7 +182,9 @@ def test_labels_among_objects_are_what_they_are(values: list[Any], kind: str) ->
 
 def test_two_fractions_are_named_as_labels_by_the_hint() -> None:
     y = np.where(np.arange(100) % 2, 0.5, 1.5)
-    X = np.random.default_rng(0).normal(size=(100, 2))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
     with pytest.raises(KerhrmError, match=r"give pd.Series\(y\).astype\(str\)"):
         KerHRMClassifier().fit(X, y)
-    KerHRMClassifier(n_iterations=1).fit(X, pd.Series(y).astype(str))
+    text = pd.Series(y).astype(str)
+    KerHRMClassifier(n_iterations=1).fit(X, text)

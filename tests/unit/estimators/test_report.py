@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -25,66 +27,84 @@ from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from tests.unit.estimators.conftest import flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
-SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 3}
+SMALL: dict[str, Any] = {
+    "k": 5,
+    "n_init": 2,
+    "network": (64,),
+    "random_state": 3,
+}
+
+
+def root_mean_square(errors: np.ndarray) -> float:
+    """With the precision of float32."""
+    return pytest.approx(np.mean(errors**2) ** 0.5, 1e-4)
 
 
 def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
-    model = KerHRMRegressor(**SMALL).fit(slopes.x[:400], slopes.y[:400])
-    x, y = slopes.x[400:], slopes.y[400:]
-    groups = pd.Series(
-        np.where(slopes.hidden[400:], "<b>turned", "plain"), name="slope"
-    )
-    report = model.report(x, y, groups)
-    assert list(report.errors.columns) == [
-        "rows",
-        "KerHRM",
-        "ERM",
-        "least squares",
-        "constant",
-    ]
-    error = y - model.predict(x)
-    assert report.errors.at["all rows", "KerHRM"] == pytest.approx(
-        np.mean(error**2) ** 0.5, 1e-4
-    )
+    x_train = slopes.x[:400]
+    y_train = slopes.y[:400]
+    x = slopes.x[400:]
+    y = slopes.y[400:]
     turned = slopes.hidden[400:]
-    found = report.errors.loc["slope <b>turned"]
-    assert found["rows"] == turned.sum()
-    assert found["KerHRM"] == pytest.approx(np.mean(error[turned] ** 2) ** 0.5, 1e-4)
+    model = KerHRMRegressor(**SMALL)
+    model.fit(x_train, y_train)
+    names = np.where(turned, "<b>turned", "plain")
+    groups = pd.Series(names, name="slope")
+    report = model.report(x, y, groups)
+    columns = ["rows", "KerHRM", "ERM", "least squares", "constant"]
+    assert report.errors.columns.tolist() == columns
+
+    error = y - model.predict(x)
+    of_all_rows = report.errors.loc["all rows"]
+    assert of_all_rows["KerHRM"] == root_mean_square(error)
+    of_group = report.errors.loc["slope <b>turned"]
+    assert of_group["rows"] == turned.sum()
+    assert of_group["KerHRM"] == root_mean_square(error[turned])
+
     again = clone(model)
-    rows = read_rows(again, GivenRows(slopes.x[:400], slopes.y[:400]))
-    positions = points_of(again, rows)[1]
+    rows = read_rows(again, GivenRows(x_train, y_train))
+    _, positions = points_of(again, rows)
     train = np.flatnonzero(positions < 320)
-    plain = LinearRegression().fit(slopes.x[train], slopes.y[train]).predict(x[turned])
-    assert found["least squares"] == pytest.approx(
-        np.mean((y[turned] - plain) ** 2) ** 0.5, 1e-4
-    )
+    rows = slopes.x[train]
+    least_squares = LinearRegression()
+    least_squares.fit(rows, slopes.y[train])
+    residuals = y[turned] - least_squares.predict(x[turned])
+    assert of_group["least squares"] == root_mean_square(residuals)
+
+    of_environment = report.errors.loc["environment 1"]
     proba = model.predict_environment_proba(x, y)
-    in_environment = np.sqrt(np.average(error**2, weights=proba[:, 1]))
-    assert report.errors.at["environment 1", "KerHRM"] == pytest.approx(
-        in_environment, 1e-4
-    )
+    mean_square = np.average(error**2, weights=proba[:, 1])
+    error_of_environment = np.sqrt(mean_square)
+    assert of_environment["KerHRM"] == pytest.approx(error_of_environment, 1e-4)
+
     assert "environments detected (p = " in report.facts["test"]
     assert report.facts["assumed"]
     assert "<b>" not in report.to_html()
     assert "slope <b>turned" in str(report)
-    pd.testing.assert_frame_equal(report.to_frame(), report.errors)
-    again = copy.deepcopy(model).report(x, y, groups)
-    pd.testing.assert_frame_equal(again.errors, report.errors)
+    assert_frame_equal(report.to_frame(), report.errors)
+    of_copy = copy.deepcopy(model).report(x, y, groups)
+    assert_frame_equal(of_copy.errors, report.errors)
 
 
 def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x[:300], labels.y[:300])
-    report = model.report(labels.x[300:], labels.y[300:])
-    wrong = np.mean(model.predict(labels.x[300:]) != labels.y[300:])
+    x = labels.x[300:]
+    y = labels.y[300:]
+    x_train = labels.x[:300]
+    model = KerHRMClassifier(**SMALL)
+    model.fit(x_train, labels.y[:300])
+    report = model.report(x, y)
+    wrong = np.mean(model.predict(x) != y)
     assert report.errors.at["all rows", "KerHRM"] == pytest.approx(wrong)
     assert "cannot be tested" in report.facts["test"]
-    fallback = KerHRMRegressor(**SMALL).fit(null.x, null.y).report(null.x, null.y)
-    assert fallback.errors.index.tolist() == ["all rows"]
-    assert (
-        fallback.errors.at["all rows", "KerHRM"]
-        == fallback.errors.at["all rows", "ERM"]
-    )
-    assert fallback.facts["predicts by"].startswith("ERM: no environments are detected")
+
+    fallback = KerHRMRegressor(**SMALL)
+    fallback.fit(null.x, null.y)
+    report = fallback.report(null.x, null.y)
+    assert report.errors.index.tolist() == ["all rows"]
+    of_all_rows = report.errors.loc["all rows"]
+    assert of_all_rows["KerHRM"] == of_all_rows["ERM"]
+    reason = report.facts["predicts by"]
+    assert reason.startswith("ERM: no environments are detected")
 
 
 @pytest.mark.parametrize(
@@ -92,37 +112,50 @@ def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
     [(["a"], r"shape \(1,\) for 400"), ([None] * 400, "are missing in 400 rows")],
 )
 def test_groups_that_are_refused(groups: Any, words: str, labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     with pytest.raises(KerhrmError, match=words):
         model.report(labels.x, labels.y, groups)
 
 
 def test_the_worst_group_decides(labels: Any) -> None:
-    X = pd.DataFrame(
-        labels.x, columns=["stable", "spurious"], index=np.arange(400)[::-1]
-    )
-    groups = pd.Series(labels.hidden, index=X.index)
+    n = 400
+    index = np.arange(n)[::-1]
+    X = pd.DataFrame(labels.x, columns=["stable", "spurious"], index=index)
+    groups = pd.Series(labels.hidden, index=index)
     scoring = worst_group_score(groups)
-    found = cross_validate(
+    folds = cross_validate(
         LogisticRegression(), X, labels.y, scoring=scoring, return_indices=True
     )
-    for score, rows in zip(found["test_score"], found["indices"]["test"], strict=True):
-        train = np.setdiff1d(np.arange(400), rows)
-        model = LogisticRegression().fit(X.iloc[train], labels.y[train])
-        right = model.predict(X.iloc[rows]) == labels.y[rows]
+    test_rows = folds["indices"]["test"]
+    for score, rows in zip(folds["test_score"], test_rows, strict=True):
+        train = np.setdiff1d(np.arange(n), rows)
+        rows_of_training = X.iloc[train]
+        model = LogisticRegression()
+        model.fit(rows_of_training, labels.y[train])
+        predicted = model.predict(X.iloc[rows])
+        right = predicted == labels.y[rows]
         hidden = labels.hidden[rows]
-        assert score == pytest.approx(min(right[hidden].mean(), right[~hidden].mean()))
-    X["stable"] += pd.Series(np.random.default_rng(0).normal(size=400), X.index)
+        accuracy_of_hidden = right[hidden].mean()
+        worst = min(accuracy_of_hidden, right[~hidden].mean())
+        assert score == pytest.approx(worst)
+
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=n)
+    X["stable"] += pd.Series(noise, index)
     select = FunctionTransformer(pd.DataFrame.filter)
     columns = Pipeline([("select", select), ("model", LogisticRegression())])
     grid = {"select__kw_args": [{"items": ["stable"]}, {"items": ["spurious"]}]}
-    for score, chosen in ((scoring, 0), (None, 1)):
-        search = GridSearchCV(columns, grid, scoring=score).fit(X, labels.y)
-        assert search.best_index_ == chosen
+    for score, best in ((scoring, 0), (None, 1)):
+        search = GridSearchCV(columns, grid, scoring=score)
+        search.fit(X, labels.y)
+        assert search.best_index_ == best
+
     with pytest.raises(KerhrmError, match="give a DataFrame"):
         scoring(search, labels.x, labels.y)
+    scoring_of_fewer_rows = worst_group_score(groups[1:])
     with pytest.raises(KerhrmError, match="are missing in 1 rows"):
-        worst_group_score(groups[1:])(search, X, labels.y)
+        scoring_of_fewer_rows(search, X, labels.y)
     with pytest.raises(KerhrmError, match="must be a pandas Series"):
         worst_group_score(labels.hidden)
 
@@ -130,76 +163,100 @@ def test_the_worst_group_decides(labels: Any) -> None:
 def test_the_number_of_environments_is_chosen() -> None:
     wide = SMALL | {"network": (256,), "n_environments": None}
     slopes = flipped_slopes(900, 0)
-    model = KerHRMRegressor(**wide).fit(slopes.x, slopes.y)
+    model = KerHRMRegressor(**wide)
+    model.fit(slopes.x, slopes.y)
     assert model.environment_proba_.shape[1] == 2
     random = np.random.default_rng(0)
-    slope = np.array([-6.0, 0.0, 6.0])[random.integers(3, size=900)]
+    three_slopes = np.array([-6.0, 0.0, 6.0])
+    slope = three_slopes[random.integers(3, size=900)]
     x = random.normal(size=(900, 2))
-    y = x[:, 0] + slope * x[:, 1] + 0.3 * random.normal(size=900)
+    noise = 0.3 * random.normal(size=900)
+    y = x[:, 0] + slope * x[:, 1] + noise
     kept = {"pretest": False, "if_not_better": "fit"}
-    three = KerHRMRegressor(**wide | kept).fit(x, y)
+    three = KerHRMRegressor(**wide | kept)
+    three.fit(x, y)
     assert three.environment_proba_.shape[1] == 3
+
     random = np.random.default_rng(1)
     x = random.normal(size=(900, 2))
     y = x[:, 0] + random.normal(size=900)
-    one = KerHRMRegressor(**wide | kept).fit(x, y)
+    one = KerHRMRegressor(**wide | kept)
+    one.fit(x, y)
     assert one.environment_proba_.shape[1] == 1
-    assert (
-        one.report(x, y)
-        .facts["predicts by"]
-        .startswith("ERM: one environment explains")
-    )
+    reason = one.report(x, y).facts["predicts by"]
+    assert reason.startswith("ERM: one environment explains")
 
 
 def test_columns_as_they_come(slopes: Any) -> None:
     X = pd.DataFrame(slopes.x, columns=["a", "b", "c"])
-    X["text"] = np.where(X["a"] > 0, "up", None)
-    X["kind"] = pd.Categorical(np.where(X["b"] > 0, "x", "y"))
-    X["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(500), "D")
+    is_positive = X["a"] > 0
+    X["text"] = np.where(is_positive, "up", None)
+    kinds = np.where(X["b"] > 0, "x", "y")
+    X["kind"] = pd.Categorical(kinds)
+    days = pd.to_timedelta(np.arange(500), "D")
+    X["day"] = pd.Timestamp("2020-01-01") + days
     X["flag"] = X["c"] > 0
-    X["maybe"] = pd.array([True, False, None, True, None] * 100, dtype="boolean")
+    truth = [True, False, None, True, None]
+    X["maybe"] = pd.array(truth * 100, dtype="boolean")
     X.loc[::7, "c"] = np.nan
     X.loc[::9, "day"] = pd.NaT
     encoded = table_encoder().fit(X).transform(X)
     assert np.isfinite(encoded.to_numpy(float)).all()
     assert encoded.loc[1, "day"] == 18263  # days from 1970 to 2020, and one
     assert encoded["missingindicator_c"].sum() == 72
-    assert encoded.filter(like="text").sum(axis=1).eq(1).all()
-    model = make_pipeline(table_encoder(), KerHRMRegressor(**SMALL)).fit(
-        X[:400], slopes.y[:400]
-    )
+    texts_per_row = encoded.filter(like="text").sum(axis=1)
+    assert texts_per_row.eq(1).all()
+
+    model = make_pipeline(table_encoder(), KerHRMRegressor(**SMALL))
+    model.fit(X[:400], slopes.y[:400])
     new = X[400:].assign(text="never seen")
-    assert np.isfinite(model.predict(new)).all()
+    predictions = model.predict(new)
+    assert np.isfinite(predictions).all()
 
 
 @pytest.mark.parametrize(
     "model", [KerHRMClassifier(**SMALL), ERM(network=(8,), random_state=0)]
 )
 def test_a_refit_that_fails_leaves_the_old_fit(model: Any, labels: Any) -> None:
-    model = clone(model).fit(labels.x, labels.y)
-    expected, names = model.predict(labels.x), sorted(vars(model))
+    model = clone(model)
+    model.fit(labels.x, labels.y)
+    expected = model.predict(labels.x)
+    names = sorted(vars(model))
+    one_column = labels.x[:, :1]
     for x, y in (
-        (labels.x[:, :1], labels.y**2),
+        (one_column, labels.y**2),
         (labels.x * np.nan, labels.y),
         (labels.x, None),
     ):
         with pytest.raises(KerhrmError):
             model.fit(x, y)
         assert sorted(vars(model)) == names
-        np.testing.assert_array_equal(model.predict(labels.x), expected)
+        assert_array_equal(model.predict(labels.x), expected)
     model.set_params(network=(8, 0))
     with pytest.raises(KerhrmError):
         model.fit(labels.x[:, :1], labels.y)
-    np.testing.assert_array_equal(model.predict(labels.x), expected)
+    assert_array_equal(model.predict(labels.x), expected)
 
 
 def test_without_a_test_the_report_says_why() -> None:
     """Of a numeric target none was asked for; two labels cannot be tested."""
     random = np.random.default_rng(0)
     x = random.normal(size=(120, 2))
-    y = x[:, 0] + 0.3 * random.normal(size=120)
-    small = {"k": 2, "n_init": 1, "n_iterations": 1, "network": (4,), "random_state": 0}
-    number = KerHRMRegressor(**small, pretest=False).fit(x, y)
-    labels = KerHRMClassifier(**small).fit(x, y > 0)
-    assert number.report(x, y).facts["test"] == "none; the parameters asked for none"
-    assert "two labels cannot be tested" in labels.report(x, y > 0).facts["test"]
+    noise = 0.3 * random.normal(size=120)
+    y = x[:, 0] + noise
+    is_positive = y > 0
+    small = {
+        "k": 2,
+        "n_init": 1,
+        "n_iterations": 1,
+        "network": (4,),
+        "random_state": 0,
+    }
+    of_numbers = KerHRMRegressor(**small, pretest=False)
+    of_numbers.fit(x, y)
+    of_labels = KerHRMClassifier(**small)
+    of_labels.fit(x, is_positive)
+    facts_of_numbers = of_numbers.report(x, y).facts
+    facts_of_labels = of_labels.report(x, is_positive).facts
+    assert facts_of_numbers["test"] == "none; the parameters asked for none"
+    assert "two labels cannot be tested" in facts_of_labels["test"]

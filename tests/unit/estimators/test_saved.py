@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from kerhrm import (
@@ -29,7 +30,8 @@ N = 100
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(N, 2)), columns=["a", "b"])
 Z = pd.DataFrame({"time": RANDOM.random(N), "place": ["x", "y"] * (N // 2)})
-Y, LABELS = X["a"], pd.Series(np.where(X["a"] > 0, "high", "low"))
+Y = X["a"]
+LABELS = pd.Series(np.where(X["a"] > 0, "high", "low"))
 KERHRM: dict[str, Any] = {
     "k": 2,
     "n_init": 1,
@@ -42,8 +44,11 @@ KERHRM: dict[str, Any] = {
 
 
 def network(d: int) -> torch.nn.Module:
-    layers = torch.nn.Linear(d, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)
-    return torch.nn.Sequential(*layers)
+    return torch.nn.Sequential(
+        torch.nn.Linear(d, 4),
+        torch.nn.Tanh(),
+        torch.nn.Linear(4, 1),
+    )
 
 
 FITS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -74,7 +79,8 @@ def by_skops(model: Any) -> Any:
     """As the documentation says."""
     skops = pytest.importorskip("skops.io")
     data = skops.dumps(model)
-    return skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    types = skops.get_untrusted_types(data=data)
+    return skops.loads(data, trusted=types)
 
 
 WAYS: dict[str, Callable[[Any], Any]] = {
@@ -88,11 +94,11 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.fixture(scope="module")
 def fits() -> dict[str, Any]:
-    models = {name: clone(model) for name, (model, _) in FITS.items()}
-    return {
-        name: model.fit(X, target(model), **FITS[name][1])
-        for name, model in models.items()
-    }
+    fitted = {}
+    for name, (model, given) in FITS.items():
+        copy_of_model = clone(model)
+        fitted[name] = copy_of_model.fit(X, target(model), **given)
+    return fitted
 
 
 def target(model: Any) -> pd.Series:
@@ -102,25 +108,30 @@ def target(model: Any) -> pd.Series:
 def outputs(model: Any, name: str) -> list[Any]:
     arrays = [model.predict(X)]
     if isinstance(model, KerHRMClassifier | KerHRMRegressor):
-        given = FITS[name][1]
+        _, given = FITS[name]
         y = target(model)
-        arrays.append(model.predict_environment_proba(X, y, **given))
-        arrays.append(model.report(X, y, Z["place"], **given).errors.to_numpy())
-        arrays.append(np.array(str(model.report_) + str(model.history_)))
+        memberships = model.predict_environment_proba(X, y, **given)
+        report = model.report(X, y, Z["place"], **given)
+        text = str(model.report_) + str(model.history_)
+        numbers = report.errors.to_numpy()
+        arrays += [memberships, numbers, np.array(text)]
     return arrays
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", FITS)
 def test_it_comes_back_with_the_same_bits(name: str, way: str, fits: Any) -> None:
-    model = WAYS[way](fits[name])
-    assert vars(model).keys() == vars(fits[name]).keys()
-    for found, expected in zip(
-        outputs(model, name), outputs(fits[name], name), strict=True
-    ):
-        np.testing.assert_array_equal(found, expected)
-    again = clone(model).fit(X, target(model), **FITS[name][1])
-    np.testing.assert_array_equal(again.predict(X), fits[name].predict(X))
+    fitted = fits[name]
+    model = WAYS[way](fitted)
+    assert vars(model).keys() == vars(fitted).keys()
+    expected_outputs = outputs(fitted, name)
+    pairs = zip(outputs(model, name), expected_outputs, strict=True)
+    for found, expected in pairs:
+        assert_array_equal(found, expected)
+    _, given = FITS[name]
+    refitted = clone(model)
+    again = refitted.fit(X, target(model), **given)
+    assert_array_equal(again.predict(X), fitted.predict(X))
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -132,11 +143,15 @@ def test_its_state_holds_no_tensor(name: str, fits: Any) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_parameters_come_back_before_a_fit(way: str) -> None:
     for model, _ in FITS.values():
-        assert str(WAYS[way](model).get_params()) == str(model.get_params())
+        again = WAYS[way](model)
+        assert str(again.get_params()) == str(model.get_params())
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_file_that_is_mapped_to_memory(fits: Any, tmp_path: Path) -> None:
-    joblib.dump(fits["numbers"], tmp_path / "model")
-    model = joblib.load(tmp_path / "model", mmap_mode="r")
-    np.testing.assert_array_equal(model.predict(X), fits["numbers"].predict(X))
+    fitted = fits["numbers"]
+    path = tmp_path / "model"
+    joblib.dump(fitted, path)
+    model = joblib.load(path, mmap_mode="r")
+    expected = fitted.predict(X)
+    assert_array_equal(model.predict(X), expected)

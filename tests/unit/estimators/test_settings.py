@@ -10,6 +10,7 @@ import pytest
 import sklearn
 import torch
 from joblib import cpu_count
+from numpy.testing import assert_array_equal
 
 from kerhrm import (
     AFR,
@@ -35,8 +36,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning
 
 N = 100
 RANDOM = np.random.default_rng(0)
-X, TIME = RANDOM.normal(size=(N, 2)), RANDOM.random(N)
-Y, CLASS = X[:, 0] + 0.1 * RANDOM.normal(size=N), (X[:, 0] > 0).astype(int)
+X = RANDOM.normal(size=(N, 2))
+TIME = RANDOM.random(N)
+noise = 0.1 * RANDOM.normal(size=N)
+Y = X[:, 0] + noise
+CLASS = (X[:, 0] > 0).astype(int)
 FAST: dict[str, Any] = {"network": (4,), "steps": 3, "random_state": 0}
 KERHRM: dict[str, Any] = {
     "k": 2,
@@ -86,23 +90,29 @@ FITS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 def network(d: int) -> torch.nn.Module:
-    layers = torch.nn.Linear(d, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)
-    return torch.nn.Sequential(*layers)
+    return torch.nn.Sequential(
+        torch.nn.Linear(d, 4),
+        torch.nn.Tanh(),
+        torch.nn.Linear(4, 1),
+    )
 
 
 def outputs(name: str) -> np.ndarray:
     """Everything that a fit and its methods compute."""
     model, given = FITS[name]
     y = CLASS if sklearn.base.is_classifier(model) else Y
-    model = sklearn.base.clone(model).fit(X, y, **given)
-    arrays = [model.predict(X), [model.seed_, model.score(X, y)]]
+    model = sklearn.base.clone(model)
+    model.fit(X, y, **given)
+    numbers = [model.seed_, model.score(X, y)]
+    arrays = [model.predict(X), numbers]
     if hasattr(model, "predict_proba"):
         arrays += [model.predict_proba(X), model.decision_function(X)]
     if isinstance(model, KerHRMClassifier | KerHRMRegressor):
         errors = model.report(X, y, TIME > 0.5, **given).errors
         proba = model.predict_environment_proba(X, y, **given)
         arrays += [errors.to_numpy(), proba, model.theta_]
-    return np.concatenate([np.ravel(array).astype(float) for array in arrays])
+    flat = [np.ravel(array).astype(float) for array in arrays]
+    return np.concatenate(flat)
 
 
 @contextlib.contextmanager
@@ -156,61 +166,73 @@ def test_a_setting_of_the_caller_changes_nothing(setting: str, expected: Any) ->
             before = state()
             found = outputs(name)
             assert state() == before, name
-        np.testing.assert_array_equal(found, expected[name], err_msg=name)
+        assert_array_equal(found, expected[name], err_msg=name)
 
 
 @pytest.mark.parametrize("n_jobs", [1, -1, 100_000, 10**30, -(10**30), np.int64(1)])
 def test_no_more_threads_than_cores(n_jobs: int) -> None:
     before = torch.get_num_threads()
     with cores(n_jobs):
-        expected = 1 if n_jobs in (1, -(10**30)) else cpu_count()
-        assert torch.get_num_threads() == expected
+        n_cores = 1 if n_jobs in (1, -(10**30)) else cpu_count()
+        assert torch.get_num_threads() == n_cores
     assert torch.get_num_threads() == before
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.0, "2", True, [1]])
 def test_a_number_of_cores_that_is_none_is_refused(n_jobs: Any) -> None:
+    model = TangentRidge(n_jobs=n_jobs)
     with pytest.raises(KerhrmError, match="n_jobs must be a whole number other than 0"):
-        TangentRidge(n_jobs=n_jobs).fit(X, CLASS)
+        model.fit(X, CLASS)
 
 
 @pytest.mark.parametrize("name", ["KerHRM", "ridge", "ERM"])
 def test_a_seed_that_was_drawn_is_the_seed(name: str) -> None:
-    model, y = FITS[name][0], CLASS if name == "ERM" else Y
+    model, _ = FITS[name]
+    y = CLASS if name == "ERM" else Y
     state = np.random.RandomState(3)
-    drawn = sklearn.base.clone(model).set_params(random_state=state).fit(X, y)
-    again = sklearn.base.clone(model).set_params(random_state=drawn.seed_).fit(X, y)
-    np.testing.assert_array_equal(drawn.predict(X), again.predict(X))
-    numpys = sklearn.base.clone(model).set_params(random_state=np.int64(drawn.seed_))
-    np.testing.assert_array_equal(numpys.fit(X, y).predict(X), again.predict(X))
-    assert type(numpys.seed_) is int
+    drawn = sklearn.base.clone(model).set_params(random_state=state)
+    drawn.fit(X, y)
+    again = sklearn.base.clone(model).set_params(random_state=drawn.seed_)
+    again.fit(X, y)
+    outputs = again.predict(X)
+    assert_array_equal(drawn.predict(X), outputs)
+
+    seed_of_numpy = np.int64(drawn.seed_)
+    by_numpy = sklearn.base.clone(model).set_params(random_state=seed_of_numpy)
+    by_numpy.fit(X, y)
+    assert_array_equal(by_numpy.predict(X), outputs)
+    assert type(by_numpy.seed_) is int
 
 
 def test_erm_has_the_seed_of_the_fit() -> None:
     """Where nothing is detected the fallback must not draw another one."""
     model = KerHRMRegressor(k=2, n_init=1, network=(4,))
-    drawn = model.set_params(random_state=np.random.RandomState(3)).fit(X, Y)
+    state = np.random.RandomState(3)
+    drawn = model.set_params(random_state=state).fit(X, Y)
     assert drawn.predictor_ == "erm"
-    outputs, theta, seed = drawn.predict(X), drawn.theta_, drawn.seed_
+    outputs = drawn.predict(X)
+    theta = drawn.theta_
+    seed = drawn.seed_
     again = model.set_params(random_state=seed).fit(X, Y)
-    np.testing.assert_array_equal(again.predict(X), outputs)
-    np.testing.assert_array_equal(again.theta_, theta)
+    assert_array_equal(again.predict(X), outputs)
+    assert_array_equal(again.theta_, theta)
 
 
 @pytest.mark.parametrize(
     "seed", ["0", 1.5, True, np.random.default_rng(0), [0], float("nan")]
 )
 def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
-    with pytest.raises(
-        KerhrmError, match=r"random_state must be .*; use random_state=0"
-    ):
-        TangentRidge(random_state=seed).fit(X, CLASS)
+    model = TangentRidge(random_state=seed)
+    message = r"random_state must be .*; use random_state=0"
+    with pytest.raises(KerhrmError, match=message):
+        model.fit(X, CLASS)
 
 
 def test_parameters_that_are_set_after_a_fit_change_no_environments() -> None:
-    model = KerHRMClassifier(**KERHRM).fit(X, CLASS)
+    model = KerHRMClassifier(**KERHRM)
+    model.fit(X, CLASS)
     expected = model.predict_environment_proba(X, CLASS)
     changed = {"clustering_target": "label", "first_kernel": "inputs"}
     model.set_params(options=changed, k=7)
     found = model.predict_environment_proba(X, CLASS)
-    np.testing.assert_array_equal(found, expected)
+    assert_array_equal(found, expected)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import kerhrm
@@ -77,8 +78,10 @@ GIVEN_ENVIRONMENTS = kerhrm.IRM, kerhrm.GroupDRO
 def table(task: str) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
     x = random.normal(size=(90, 3))
-    flip = np.where(random.random(90) < 0.2, -1, 1)
-    y = x[:, 0] + 2 * flip * x[:, 1] + 0.3 * random.normal(size=90)
+    is_flipped = random.random(90) < 0.2
+    flip = np.where(is_flipped, -1, 1)
+    noise = 0.3 * random.normal(size=90)
+    y = x[:, 0] + 2 * flip * x[:, 1] + noise
     return x, y if task == "regression" else np.sign(y)
 
 
@@ -129,9 +132,9 @@ def test_threads_get_the_bits_of_one_alone(name: str) -> None:
     model = fitted(ESTIMATORS[name])
     alone = outputs(model)
     for result in at_once(lambda: outputs(model), 3):
-        np.testing.assert_array_equal(result, alone)
+        assert_array_equal(result, alone)
     for result in at_once(lambda: outputs(fitted(ESTIMATORS[name])), 1):
-        np.testing.assert_array_equal(result, alone)
+        assert_array_equal(result, alone)
 
 
 def threads_of_blas() -> list[int]:
@@ -146,17 +149,17 @@ def test_a_table_that_blas_would_share_among_threads() -> None:
     """Products of more rows, which OpenBLAS rounds by its number of threads."""
     random = np.random.default_rng(0)
     x = random.normal(size=(400, 3))
-    y = np.sin(2 * x[:, 0]) + 0.1 * random.normal(size=400)
+    noise = 0.1 * random.normal(size=400)
+    y = np.sin(2 * x[:, 0]) + noise
 
     def run() -> np.ndarray:
-        model = kerhrm.TangentRidge(
-            task="regression", network=(64,), random_state=0
-        ).fit(x, y)
+        model = kerhrm.TangentRidge(task="regression", network=(64,), random_state=0)
+        model.fit(x, y)
         return model.predict(x)
 
     alone = run()
     for result in at_once(run, 2):
-        np.testing.assert_array_equal(result, alone)
+        assert_array_equal(result, alone)
 
 
 def test_limits_end_with_their_last_user() -> None:

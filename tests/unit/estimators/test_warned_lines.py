@@ -19,27 +19,33 @@ RIDGE = TangentRidge(task="regression", network=(64,), random_state=0)
 
 def raised(call: Callable[[], Any]) -> list[str]:
     """Texts of the warnings of a call, each of which names its line."""
-    line = inspect.getsourcelines(call)[1]
-    with warnings.catch_warnings(record=True) as told:
+    _, line = inspect.getsourcelines(call)
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    assert {(w.filename, w.lineno) for w in told} == {(__file__, line)}
-    return [str(warning.message) for warning in told]
+    places = {(warning.filename, warning.lineno) for warning in caught}
+    assert places == {(__file__, line)}
+    return [str(warning.message) for warning in caught]
 
 
 def told_of(words: str, call: Callable[[], Any]) -> None:
-    assert any(words in text for text in raised(call))
+    texts = raised(call)
+    assert any(words in text for text in texts)
 
 
 def test_of_fit(null: Any) -> None:
-    x, y = np.repeat(null.x[:150], 2, axis=0), null.y
+    half = null.x[:150]
+    x = np.repeat(half, 2, axis=0)
+    y = null.y
+    far = 9 * x
     model = KerHRMRegressor(**SMALL)
     told_of("predicting as ERM", lambda: model.fit(x, y))
     told_of("have the inputs of another", lambda: model.fit(x, y))
-    told_of("lie outside", lambda: model.fit(x, y, validation=(9 * x, y)))
+    told_of("lie outside", lambda: model.fit(x, y, validation=(far, y)))
     told_of("are rows of the fit", lambda: model.fit(x, y, validation=(x, y)))
     told_of("gives the target away", lambda: model.fit(x, y, auxiliary=y))
-    told_of("have the inputs of another", lambda: clone(RIDGE).fit(x, y))
+    ridge = clone(RIDGE)
+    told_of("have the inputs of another", lambda: ridge.fit(x, y))
     chain = make_pipeline(clone(RIDGE))
     told_of("have the inputs of another", lambda: chain.fit(x, y))
 
@@ -52,15 +58,18 @@ def test_of_a_price() -> None:
 
 @pytest.mark.parametrize("method", ["predict", "score", "report"])
 def test_of_a_fitted_model(method: str, slopes: Any) -> None:
-    model = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)
-    call, given = getattr(model, method), (9 * slopes.x, slopes.y)
-    rows = given[:1] if method == "predict" else given
+    model = KerHRMRegressor(**SMALL)
+    model.fit(slopes.x, slopes.y)
+    call = getattr(model, method)
+    far = 9 * slopes.x
+    rows = (far,) if method == "predict" else (far, slopes.y)
     told_of("lie outside the rows of the fit", lambda: call(*rows))
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_of_two_labels(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     far = 9 * labels.x
     told_of("lie outside", lambda: model.predict_proba(far))
     told_of("lie outside", lambda: model.decision_function(far))
@@ -68,8 +77,10 @@ def test_of_two_labels(labels: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_of_auxiliary_columns(slopes: Any) -> None:
-    z = pd.DataFrame({"turned": slopes.hidden, "half": np.arange(500) % 2})
-    model = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y, auxiliary=z)
+    halves = np.arange(500)
+    z = pd.DataFrame({"turned": slopes.hidden, "half": halves % 2})
+    model = KerHRMRegressor(**SMALL)
+    model.fit(slopes.x, slopes.y, auxiliary=z)
     bare = z.to_numpy()
     read = model.predict_environment_proba
     told_of("have no names", lambda: read(slopes.x, auxiliary=bare))

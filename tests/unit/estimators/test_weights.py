@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import adjusted_rand_score
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import (
     KerHRMClassifier,
@@ -27,20 +29,36 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.features.ridge_path import RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
-SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 3}
+SMALL: dict[str, Any] = {
+    "k": 5,
+    "n_init": 2,
+    "network": (64,),
+    "random_state": 3,
+}
 ERM_IN_CLOSED_FORM = TangentRidge(task="regression", network=(64,), random_state=3)
 
 
 @pytest.fixture
 def counts() -> np.ndarray:
-    return np.random.default_rng(0).integers(1, 4, 200)
+    """How often each of 200 rows is repeated."""
+    rng = np.random.default_rng(0)
+    return rng.integers(1, 4, 200)
 
 
 def data(n: int = 200) -> tuple[Tensor, Tensor]:
+    """Features and target of two regressions that differ in one slope."""
     random = np.random.default_rng(1)
     psi = random.normal(size=(n, 3))
-    y = psi[:, 0] + random.choice([-2, 2], n) * psi[:, 1] + 0.3 * random.normal(size=n)
+    slope = random.choice([-2, 2], n)
+    noise = 0.3 * random.normal(size=n)
+    y = psi[:, 0] + slope * psi[:, 1] + noise
     return torch.from_numpy(psi), torch.from_numpy(y)
+
+
+def repeated_rows(counts: np.ndarray) -> Tensor:
+    """Numbers of the rows, each as often as counted."""
+    rows = np.arange(len(counts))
+    return torch.from_numpy(np.repeat(rows, counts))
 
 
 @pytest.mark.parametrize("per_cluster", [False, True])
@@ -49,69 +67,101 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     counts: np.ndarray, per_cluster: bool, hard: bool
 ) -> None:
     psi, y = data()
-    start = torch.from_numpy(np.random.default_rng(2).dirichlet([1, 1], (2, 200)))
-    rows = torch.from_numpy(np.repeat(np.arange(200), counts))
+    rng = np.random.default_rng(2)
+    memberships = rng.dirichlet([1, 1], (2, 200))
+    start = torch.from_numpy(memberships)
+    rows = repeated_rows(counts)
     share = torch.from_numpy(counts / counts.mean())
     # the ridge is relative to it
-    scale = float((psi**2).mean() / (psi[rows] ** 2).mean())
+    mean_square = (psi**2).mean()
+    mean_square_of_rows = (psi[rows] ** 2).mean()
+    scale = float(mean_square / mean_square_of_rows)
     em = EM(per_cluster=per_cluster, hard=hard, max_iter=20, tol=-1.0)
-    many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, em=em)
+    ridge_of_rows = 0.01 * scale
+    start_of_rows = start[:, rows]
+    many = fit_mixture(psi[rows], y[rows], start_of_rows, ridge=ridge_of_rows, em=em)
     weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, em=em)
     for name in ("theta", "weights", "sigma", "objective"):
-        torch.testing.assert_close(getattr(weighted, name), getattr(many, name))
+        of_weights = getattr(weighted, name)
+        of_repeated_rows = getattr(many, name)
+        assert_close(of_weights, of_repeated_rows)
 
 
 def test_directions_of_weighted_points_are_those_of_repeated_points(
     counts: np.ndarray,
 ) -> None:
     psi, y = data()
-    rows = torch.from_numpy(np.repeat(np.arange(200), counts))
+    rows = repeated_rows(counts)
     share = torch.from_numpy(counts / counts.mean())
-    zero, one = torch.zeros_like(y), torch.ones(3, dtype=torch.float64)
+    zero = torch.zeros_like(y)
+    one = torch.ones(3, dtype=torch.float64)
     options = KerHRMOptions(k=[3], alpha=[0.0, 1.0], ridge=0.0)
 
     def problem(at: Any, *weights: Tensor) -> Problem:
-        parts = psi[at], one, psi[at], zero[at], zero[at], y[at], y[at]
-        return Problem(*parts, "regression", 0, *weights)
+        psi_at = psi[at]
+        zero_at = zero[at]
+        y_at = y[at]
+        return Problem(
+            psi_at,
+            one,
+            psi_at,
+            zero_at,
+            zero_at,
+            y_at,
+            y_at,
+            "regression",
+            0,
+            *weights,
+        )
 
     single = problem(slice(None), share, share)
     environments = learn_environments(single, options, 1, [], [])
     repeated = learn_environments(single, options, 1, [], [])
     for name in ("train", "validation"):
-        members = getattr(environments, name) / share[:, None]
+        memberships = getattr(environments, name)
+        members = memberships / share[:, None]
         object.__setattr__(repeated, name, members[:, rows])
     found = learn_directions(single, [environments], options)
     unit = PENALTIES[options.penalty]().unit  # alpha is relative to it
     alpha = float(unit(psi) / unit(psi[rows]))
     options = options.model_copy(update={"alpha": [0.0, alpha]})
-    expected = learn_directions(problem(rows), [repeated], options)
-    torch.testing.assert_close(found.theta, expected.theta, rtol=1e-6, atol=1e-6)
-    torch.testing.assert_close(found.score, expected.score)
+    of_repeated_points = problem(rows)
+    expected = learn_directions(of_repeated_points, [repeated], options)
+    assert_close(found.theta, expected.theta, rtol=1e-6, atol=1e-6)
+    assert_close(found.score, expected.score)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_the_weighted_ridge_is_scikit_learn_s(counts: np.ndarray, ridge: float) -> None:
-    psi, y = (part.numpy() for part in data())
+    psi, y = data()
+    psi = psi.numpy()
+    y = y.numpy()
     share = counts / counts.mean()
     path = RidgePath.decompose(psi, share)
     beta, intercept = path.solve(y, ridge)
     penalty = ridge * path.values.sum() / 200
-    model = (Ridge(penalty) if ridge else LinearRegression()).fit(psi, y, share)
-    np.testing.assert_allclose(beta, model.coef_)
+    model = Ridge(penalty) if ridge else LinearRegression()
+    model.fit(psi, y, share)
+    assert_allclose(beta, model.coef_)
     assert intercept == pytest.approx(model.intercept_)
 
 
 def test_leaving_one_weighted_row_out_is_a_refit(counts: np.ndarray) -> None:
-    psi, y = (part.numpy()[:30] for part in data())
+    psi, y = data()
+    psi = psi.numpy()[:30]
+    y = y.numpy()[:30]
     share = counts[:30] / counts[:30].mean()
     path = RidgePath.decompose(psi, share)
     predictions, error, ridge = path.leave_one_out(y)
     penalty = ridge * path.values.sum() / 30
     for i in range(30):
         rest = np.arange(30) != i
-        model = Ridge(penalty).fit(psi[rest], y[rest], share[rest])
-        assert predictions[i] == pytest.approx(model.predict(psi[i : i + 1])[0])
-    assert error == pytest.approx(np.average((y - predictions) ** 2, weights=share))
+        model = Ridge(penalty)
+        model.fit(psi[rest], y[rest], share[rest])
+        (expected,) = model.predict(psi[i : i + 1])
+        assert predictions[i] == pytest.approx(expected)
+    squares = (y - predictions) ** 2
+    assert error == pytest.approx(np.average(squares, weights=share))
 
 
 @pytest.mark.parametrize(
@@ -121,30 +171,36 @@ def test_leaving_one_weighted_row_out_is_a_refit(counts: np.ndarray) -> None:
 def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
     """Weights 0 and 1 select rows, fractions and millions are only units."""
     noise = np.random.default_rng(0)
-    x = np.concatenate([slopes.x, noise.normal(size=(200, 3))])
-    y = np.concatenate([slopes.y, 50 * noise.normal(size=200)])
+    noise_in_x = noise.normal(size=(200, 3))
+    noise_in_y = 50 * noise.normal(size=200)
+    x = np.concatenate([slopes.x, noise_in_x])
+    y = np.concatenate([slopes.y, noise_in_y])
     weights = np.repeat([1.0, 0.0], [500, 200])
-    model = clone(model).fit(x, y, sample_weight=weights)
-    alone, spoiled = clone(model).fit(slopes.x, slopes.y), clone(model).fit(x, y)
+    model = clone(model)
+    model.fit(x, y, sample_weight=weights)
+    alone = clone(model)
+    alone.fit(slopes.x, slopes.y)
+    spoiled = clone(model).fit(x, y)
     expected = alone.predict(slopes.x)
 
     def distance(other: Any) -> float:
-        return float(np.mean((other.predict(slopes.x) - expected) ** 2))
+        differences = other.predict(slopes.x) - expected
+        return np.mean(differences**2)
 
     assert distance(model) < 0.1 * distance(spoiled)
-    np.testing.assert_allclose(
-        clone(model).fit(x, y, sample_weight=1e6 * weights).predict(x),
-        model.predict(x),
-        1e-4,
-        1e-3,
-    )
+    millions = 1e6 * weights
+    in_millions = clone(model)
+    in_millions.fit(x, y, sample_weight=millions)
+    predictions = model.predict(x)
+    predictions_in_millions = in_millions.predict(x)
+    assert_allclose(predictions_in_millions, predictions, rtol=1e-4, atol=1e-3)
     if isinstance(model, KerHRMRegressor):
-        assert model.predictor_ == alone.predictor_ == "linear"
-        clear = np.abs(slopes.x[:, 1]) > 0.5
-        found = adjusted_rand_score(
-            slopes.hidden[clear], model.environments_[:500][clear]
-        )
-        assert found > 0.8
+        assert model.predictor_ == "linear"
+        assert alone.predictor_ == "linear"
+        is_clear = np.abs(slopes.x[:, 1]) > 0.5
+        hidden = slopes.hidden[is_clear]
+        environments = model.environments_[:500][is_clear]
+        assert adjusted_rand_score(hidden, environments) > 0.8
 
 
 @pytest.mark.parametrize("how", ["fit", "erm"])
@@ -153,40 +209,63 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
     """Whatever it holds: predictions and memberships are those without it."""
     random = np.random.default_rng(0)
     x = random.normal(size=(160, 3))
-    slope = np.where(random.random(160) < 0.2, -2.0, 2.0)
-    y = x[:, 0] + slope * x[:, 1] + 0.3 * random.normal(size=160)
+    turned = random.random(160) < 0.2
+    slope = np.where(turned, -2.0, 2.0)
+    noise = 0.3 * random.normal(size=160)
+    y = x[:, 0] + slope * x[:, 1] + noise
     y = np.sign(y) if kind == "classification" else y
     far = np.arange(160) % 3 == 0
-    spoiled = np.where(far[:, None], 50 * x, x)
-    small = {"k": 3, "n_init": 1, "n_iterations": 1, "network": (8,), "random_state": 0}
+    is_far = far[:, None]
+    spoiled = np.where(is_far, 50 * x, x)
+    small = {
+        "k": 3,
+        "n_init": 1,
+        "n_iterations": 1,
+        "network": (8,),
+        "random_state": 0,
+    }
     if kind == "ridge":
         model: Any = TangentRidge(task="regression", network=(8,), random_state=0)
     else:
-        fit = KerHRMRegressor if kind == "regression" else KerHRMClassifier
-        model = fit(**small, if_not_detected=how, if_not_better=how)
-    weighted = clone(model).fit(spoiled, y, sample_weight=np.where(far, 0.0, 1.0))
-    alone = clone(model).fit(x[~far], y[~far], sample_weight=np.ones(sum(~far)))
-    np.testing.assert_array_equal(weighted._outputs(x), alone._outputs(x))
+        estimator = KerHRMRegressor if kind == "regression" else KerHRMClassifier
+        model = estimator(**small, if_not_detected=how, if_not_better=how)
+    weights = np.where(far, 0.0, 1.0)
+    near = ~far
+    weighted = clone(model)
+    weighted.fit(spoiled, y, sample_weight=weights)
+    alone = clone(model)
+    alone.fit(x[near], y[near], sample_weight=weights[near])
+    expected = alone._outputs(x)
+    assert_array_equal(weighted._outputs(x), expected)
     if kind != "ridge":
         proba = weighted.environment_proba_
-        np.testing.assert_array_equal(proba[~far], alone.environment_proba_)
+        assert_array_equal(proba[near], alone.environment_proba_)
         others = alone.predict_environment_proba(spoiled[far], y[far])
-        np.testing.assert_allclose(proba[far], others, atol=1e-12)
+        assert_allclose(proba[far], others, atol=1e-12)
 
 
 def test_weights_that_leave_one_class(labels: Any) -> None:
-    weights = (labels.y == labels.y[0]).astype(float)
+    is_first_class = labels.y == labels.y[0]
+    weights = (is_first_class).astype(float)
+    model = TangentRidge(network=(8,))
     with pytest.raises(KerhrmError, match="above 0 have only one class; give more"):
-        TangentRidge(network=(8,)).fit(labels.x, labels.y, sample_weight=weights)
+        model.fit(labels.x, labels.y, sample_weight=weights)
 
 
 @pytest.mark.parametrize(
     "weights",
-    [np.zeros(400), np.ones(3), -np.ones(400), np.full(400, np.nan), ["a"] * 400],
+    [
+        pytest.param(np.zeros(400), id="zeros"),
+        pytest.param(np.ones(3), id="too few"),
+        pytest.param(-np.ones(400), id="negative"),
+        pytest.param(np.full(400, np.nan), id="missing"),
+        pytest.param(["a"] * 400, id="text"),
+    ],
 )
 def test_weights_that_are_refused(weights: Any, labels: Any) -> None:
+    model = TangentRidge(network=(8,))
     with pytest.raises(ValueError) as caught:  # noqa: PT011
-        TangentRidge(network=(8,)).fit(labels.x, labels.y, sample_weight=weights)
-    assert isinstance(caught.value, KerhrmError) or "sklearn" in str(
-        caught.traceback[-1].path
-    )
+        model.fit(labels.x, labels.y, sample_weight=weights)
+    raised_in = str(caught.traceback[-1].path)
+    is_ours = isinstance(caught.value, KerhrmError)
+    assert is_ours or "sklearn" in raised_in

@@ -37,26 +37,27 @@ ROWS = [
 
 def scores(data: str, metric: str, settings: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    rows = [
-        (
-            f"{data}{changed}",
-            f"{setting}{label}{',k=5' if '+k' in learner else ''}",
-            learner,
-            method,
-            seed,
-            metric,
-            0.5 + rng.normal(shift + more, 0.01),
-            selection,
-        )
-        for setting in settings
-        for changed, label, shift in (("", "", 0.0), ("+x=1", ",x=1", 0.1))
-        for learner, method, selection, more in ROWS
-        if not (changed and "+" in learner)
-        for seed in range(6)
-    ]
-    names = ["data", "setting", "learner", "method", "seed", "metric", "value"]
-    frame = pd.DataFrame(rows, columns=[*names, "selection"])
-    return frame.assign(data_source="synthetic", reason="")
+    rows = []
+    for setting in settings:
+        for changed, label, shift in (("", "", 0.0), ("+x=1", ",x=1", 0.1)):
+            for learner, method, selection, more in ROWS:
+                if changed and "+" in learner:
+                    continue
+                option = ",k=5" if "+k" in learner else ""
+                for seed in range(6):
+                    noise = rng.normal(shift + more, 0.01)
+                    row = {
+                        "data": f"{data}{changed}",
+                        "setting": f"{setting}{label}{option}",
+                        "learner": learner,
+                        "method": method,
+                        "seed": seed,
+                        "metric": metric,
+                        "value": 0.5 + noise,
+                        "selection": selection,
+                    }
+                    rows.append(row)
+    return pd.DataFrame(rows).assign(data_source="synthetic", reason="")
 
 
 TABLES = {
@@ -78,7 +79,18 @@ def effect(base: str, **changes: Any) -> dict[str, Any]:
 
 
 def on_data(**changes: Any) -> list[dict[str, Any]]:
-    return [effect(base, changed_data=f"{base}+x=1", **changes) for base in "ab"]
+    """The same effect on other data of both base data sets."""
+    effects = []
+    for base in "ab":
+        effects.append(effect(base, changed_data=f"{base}+x=1", **changes))
+    return effects
+
+
+def only_row(**changes: Any) -> Any:
+    """The one row of an effect on the data ``a``."""
+    found = measure(TABLES, [effect("a", **changes)])
+    (row,) = found.itertuples()
+    return row
 
 
 def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
@@ -87,58 +99,66 @@ def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
     assert set(found["method"]) == {"ERM", "KerHRM"}
     table = TABLES["choices_a"]
     for row in found[found["data"] == "a"].itertuples():
-        own = table[(table["method"] == row.method) & table["learner"].isin(OWN)]
-        changed, base = (
-            own.loc[own["data"] == d, "value"].to_numpy() for d in ("a+x=1", "a")
-        )
+        is_own = (table["method"] == row.method) & table["learner"].isin(OWN)
+        own = table[is_own]
+        is_changed = own["data"] == "a+x=1"
+        changed = own.loc[is_changed, "value"].to_numpy()
+        is_base = own["data"] == "a"
+        base = own.loc[is_base, "value"].to_numpy()
         expected = scipy.stats.ttest_rel(changed, base)
-        assert (row.p, row.n_seeds) == (pytest.approx(expected.pvalue), 6)
-        assert (row.base, row.changed) == pytest.approx((base.mean(), changed.mean()))
+        assert row.p == pytest.approx(expected.pvalue)
+        assert row.n_seeds == 6
+        assert row.base == pytest.approx(base.mean())
+        assert row.changed == pytest.approx(changed.mean())
         assert row.outcome == "changes"
-    assert set(measure(TABLES, on_data(only="ERM"))["method"]) == {"ERM"}
+    of_erm = measure(TABLES, on_data(only="ERM"))
+    assert set(of_erm["method"]) == {"ERM"}
 
 
 def test_another_learner_takes_the_place_of_the_tables_own() -> None:
-    (row,) = measure(
-        TABLES, [effect("a", learner="kerhrm", changed_learner="kerhrm+k=5")]
-    ).itertuples()
+    row = only_row(learner="kerhrm", changed_learner="kerhrm+k=5")
     table = TABLES["choices_a"]
-    here = table[(table["data"] == "a") & (table["method"] == "KerHRM")]
-    means = here.groupby("learner")["value"].mean()
+    is_here = (table["data"] == "a") & (table["method"] == "KerHRM")
+    means = table[is_here].groupby("learner")["value"].mean()
+    difference = means["kerhrm+k=5"] - means["kerhrm"]
     assert row.method == "KerHRM"
-    assert row.difference == pytest.approx(means["kerhrm+k=5"] - means["kerhrm"])
+    assert row.difference == pytest.approx(difference)
 
 
 def test_holm_is_over_the_results_on_one_data_set() -> None:
     """Of periods, the mean of the later ones."""
     found = measure(TABLES, on_data())
     of_b = found[found["data"] == "b"]
-    assert set(of_b["setting"]) == {*(f"period={p}" for p in PERIODS), "period=later"}
-    later = of_b[of_b["setting"] == "period=later"]
-    assert later["p_holm"].to_numpy() == pytest.approx(holm(later["p"].to_numpy()))
-    assert of_b.loc[of_b["setting"] != "period=later", "p_holm"].isna().all()
-    single = of_b[of_b["setting"].isin([f"period={p}" for p in PERIODS[1:]])]
+    settings = [f"period={period}" for period in PERIODS]
+    assert set(of_b["setting"]) == {*settings, "period=later"}
+    is_later = of_b["setting"] == "period=later"
+    later = of_b[is_later]
+    corrected = holm(later["p"].to_numpy())
+    assert later["p_holm"].to_numpy() == pytest.approx(corrected)
+    assert of_b.loc[~is_later, "p_holm"].isna().all()
+
+    single = of_b[of_b["setting"].isin(settings[1:])]
     means = single.groupby("method")["difference"].mean()
-    assert later.set_index("method")["difference"].to_dict() == pytest.approx(
-        means.to_dict()
-    )
+    differences = later.set_index("method")["difference"]
+    assert differences.to_dict() == pytest.approx(means.to_dict())
 
 
 def test_rows_of_the_table_are_alternatives_too() -> None:
-    (instead,) = measure(
-        TABLES, [effect("a", title="ERM", instead="KerHRM")]
-    ).itertuples()
-    assert instead.method == "ERM"
     table = TABLES["choices_a"]
-    own = table[(table["data"] == "a") & table["learner"].isin(OWN)]
+    of_a = table[table["data"] == "a"]
+
+    instead = only_row(title="ERM", instead="KerHRM")
+    own = of_a[of_a["learner"].isin(OWN)]
     means = own.groupby("method")["value"].mean()
-    assert instead.difference == pytest.approx(means["KerHRM"] - means["ERM"])
-    (other,) = measure(
-        TABLES, [effect("a", title="ERM", selection="other")]
-    ).itertuples()
-    rows = table[(table["data"] == "a") & (table["method"] == "ERM")]
+    assert instead.method == "ERM"
+    difference = means["KerHRM"] - means["ERM"]
+    assert instead.difference == pytest.approx(difference)
+
+    other = only_row(title="ERM", selection="other")
+    rows = of_a[of_a["method"] == "ERM"]
     means = rows.groupby("selection")["value"].mean()
-    assert other.difference == pytest.approx(means["other"] - means["own"])
+    difference = means["other"] - means["own"]
+    assert other.difference == pytest.approx(difference)
 
 
 @pytest.mark.parametrize(
@@ -154,13 +174,17 @@ def test_rows_of_the_table_are_alternatives_too() -> None:
 )
 def test_outcomes(mean: float, half: float, expected: str) -> None:
     """Two seeds whose 95 % interval has that half."""
-    apart = half / scipy.stats.t(1).ppf(0.975)
+    quantile = scipy.stats.t(1).ppf(0.975)
+    apart = half / quantile
     effect = paired([mean - apart, mean + apart], [0.0, 0.0])
-    assert effect.high - effect.low == pytest.approx(2 * half, nan_ok=True)
+    width = effect.high
+    assert width - effect.low == pytest.approx(2 * half, nan_ok=True)
     assert outcome(effect, 0.02) == expected
 
 
 def test_stand_ins_have_no_outcome() -> None:
-    tables = {n: one.assign(data_source="fallback:digits") for n, one in TABLES.items()}
+    tables = {}
+    for name, table in TABLES.items():
+        tables[name] = table.assign(data_source="fallback:digits")
     found = measure(tables, on_data())
     assert set(found["outcome"]) == {"stand-ins"}

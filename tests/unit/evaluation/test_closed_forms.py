@@ -20,8 +20,10 @@ from kerhrm_paper.data.closed_forms import (
 from kerhrm_paper.data.regression import RegressionData, selection_probability
 from kerhrm_paper.evaluation.scores import closed_forms
 
-BAYES, CEILING = "ref: Bayes pooled", "ref: invariant ceiling"
-LEAST_SQUARES, STRUCTURAL = "ref: least squares on S", "ref: structural function"
+BAYES = "ref: Bayes pooled"
+CEILING = "ref: invariant ceiling"
+LEAST_SQUARES = "ref: least squares on S"
+STRUCTURAL = "ref: structural function"
 # as the appendix prints them
 PAPER = {
     "theta_s": [0.5, 1.0, 1.0],
@@ -32,21 +34,28 @@ PAPER = {
 
 def overall(generator: str, options: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Values over all test environments, by row and metric."""
-    rows = closed_forms(generator, options).items()
-    return {name: {m: v for (e, m), v in row.items() if not e} for name, row in rows}
+    overall = {}
+    for name, row in closed_forms(generator, options).items():
+        values = {}
+        for (environment, metric), value in row.items():
+            if not environment:
+                values[metric] = value
+        overall[name] = values
+    return overall
 
 
 def test_classification_at_the_papers_constants() -> None:
     rows = overall("classification", {"r2": 0.7})
     assert list(rows) == [BAYES, CEILING]
-    assert rows[BAYES]["train_acc"] == pytest.approx(0.848, abs=5e-4)
-    assert rows[BAYES]["test_acc"] == pytest.approx(0.479, abs=5e-4)
-    assert rows[CEILING]["train_acc"] == rows[CEILING]["test_acc"]
-    assert rows[CEILING]["test_acc"] == pytest.approx(0.772, abs=5e-4)
+    bayes = rows[BAYES]
+    ceiling = rows[CEILING]
+    assert bayes["train_acc"] == pytest.approx(0.848, abs=5e-4)
+    assert bayes["test_acc"] == pytest.approx(0.479, abs=5e-4)
+    assert ceiling["train_acc"] == ceiling["test_acc"]
+    assert ceiling["test_acc"] == pytest.approx(0.772, abs=5e-4)
     for row in rows.values():
-        assert row["generalisation_gap"] == pytest.approx(
-            row["test_acc"] - row["train_acc"]
-        )
+        gap = row["test_acc"] - row["train_acc"]
+        assert row["generalisation_gap"] == pytest.approx(gap)
 
 
 @pytest.mark.parametrize("generator", ["classification", "colored_mnist", "temporal"])
@@ -73,7 +82,8 @@ def test_the_worst_of_the_bayes_rule_is_that_of_its_worst_bias_rate() -> None:
     alone = []
     for rate in rates:
         options = {"r2": 0.7, "r_test": [rate]}
-        alone.append(overall("classification", options)[BAYES]["test_acc"])
+        rows = overall("classification", options)
+        alone.append(rows[BAYES]["test_acc"])
     assert alone[1] == min(alone)
     assert found["", "worst_acc"] == alone[1]
     assert found["", "test_acc"] == alone[0]
@@ -110,38 +120,43 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     n = 20_000
     section = ClassificationData(n_train_per_environment=n, n_test=2 * n, **options)
     data = classification.generate(section, [0])
-    root = section.noise_unit == "variance"
-    sigmas = [
-        sigma**0.5 if root else sigma for sigma in (section.sigma_s, section.sigma_v)
-    ]
+    sigmas = [section.sigma_s, section.sigma_v]
+    if section.noise_unit == "variance":
+        sigmas = [sigma**0.5 for sigma in sigmas]
     pooled = (section.r1 + section.r2) / 2
     shares = [section.agreement, pooled]
     if section.spurious == "S":
         shares.reverse()
 
-    def log_odds(
-        x: np.ndarray, sigma: float, share: float
-    ) -> np.ndarray:  # of Y given one part
-        plus, minus = (-((x - a) ** 2).sum(-1) / (2 * sigma**2) for a in (1, -1))
+    def log_odds(x: np.ndarray, sigma: float, share: float) -> np.ndarray:
+        """Of Y given one part."""
+        precision = 1 / (2 * sigma**2)
+        distance_to_plus = ((x - 1) ** 2).sum(-1)
+        plus = -distance_to_plus * precision
+        distance_to_minus = ((x + 1) ** 2).sum(-1)
+        minus = -distance_to_minus * precision
         with np.errstate(divide="ignore"):
             agree, differ = np.log([share, 1 - share])
-        both = np.logaddexp(agree + plus, differ + minus)
-        return np.asarray(both - np.logaddexp(differ + plus, agree + minus))
+        of_plus = np.logaddexp(agree + plus, differ + minus)
+        of_minus = np.logaddexp(differ + plus, agree + minus)
+        return np.asarray(of_plus - of_minus)
 
     rows = closed_forms("classification", section.model_dump())
     cases = [(data.train, 0, ("", "train_acc"))]
-    cases += [
-        (data.test, e, (n, "test_acc")) for e, n in enumerate(data.test_environments)
-    ]
+    for number, name in enumerate(data.test_environments):
+        cases.append((data.test, number, (name, "test_acc")))
     for part, environment, key in cases:
         here = part.environment[0] == environment if key[0] else slice(None)
-        x, y = part.x[0].astype(float)[here], part.y[0][here]
-        parts = np.split(x, 2, axis=1)
-        odds = [log_odds(*one) for one in zip(parts, sigmas, shares, strict=True)]
-        stable = parts[section.spurious == "S"].sum(-1)
-        for name, rule in ((BAYES, sum(odds)), (CEILING, stable)):
-            found = np.mean((rule > 0) == (y > 0))
-            assert rows[name][key] == pytest.approx(found, abs=0.01)
+        x = part.x[0].astype(float)[here]
+        is_positive = part.y[0][here] > 0
+        first, second = np.split(x, 2, axis=1)
+        odds = log_odds(first, sigmas[0], shares[0])
+        odds = odds + log_odds(second, sigmas[1], shares[1])
+        stable = second if section.spurious == "S" else first
+        rules = {BAYES: odds, CEILING: stable.sum(-1)}
+        for name, rule in rules.items():
+            accuracy = np.mean((rule > 0) == is_positive)
+            assert rows[name][key] == pytest.approx(accuracy, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -156,21 +171,24 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     assert list(rows) == [LEAST_SQUARES, STRUCTURAL]
     data = regression.generate(section, [0])
     n_s = section.n_s
-    s, y = data.train.x[0, :, :n_s].astype(float), data.train.y[0].astype(float)
-    slope = np.linalg.lstsq(s, y, rcond=None)[0]
-    s, y = data.test.x[0, :, :n_s].astype(float), data.test.y[0].astype(float)
-    theta = np.resize(section.theta_s, n_s)
-    f = (
-        s @ (theta * (-1.0) ** np.arange(n_s))
-        + section.beta * s[:, 0] * s[:, 1] * s[:, 2]
-    )
+    s = data.train.x[0, :, :n_s].astype(float)
+    y = data.train.y[0].astype(float)
+    slope, *_ = np.linalg.lstsq(s, y, rcond=None)
+
+    s = data.test.x[0, :, :n_s].astype(float)
+    y = data.test.y[0].astype(float)
+    signs = (-1.0) ** np.arange(n_s)
+    theta = np.resize(section.theta_s, n_s) * signs
+    product = s[:, :3].prod(axis=1)
+    f = s @ theta + section.beta * product
+    environment = data.test.environment[0]
     for name, outputs in ((LEAST_SQUARES, s @ slope), (STRUCTURAL, f)):
-        environment = data.test.environment[0]
-        errors = [
-            float(np.mean((outputs - y)[environment == e] ** 2))
-            for e in range(len(section.test_r))
-        ]
-        assert rows[name]["mean_error"] == pytest.approx(np.mean(errors), rel=0.06)
+        squares = (outputs - y) ** 2
+        errors = []
+        for e in range(len(section.test_r)):
+            errors.append(squares[environment == e].mean())
+        mean = np.mean(errors)
+        assert rows[name]["mean_error"] == pytest.approx(mean, rel=0.06)
 
 
 def test_spread_is_over_test_environments() -> None:
@@ -179,10 +197,13 @@ def test_spread_is_over_test_environments() -> None:
     single = [overall("regression", {"test_r": [r]}) for r in test_r]
     for name, row in rows.items():
         errors = [s[name]["mean_error"] for s in single]
-        assert row["mean_error"] == pytest.approx(np.mean(errors))
+        expected = np.mean(errors)
+        assert row["mean_error"] == pytest.approx(expected)
         assert row["worst_error"] == max(errors)
-        assert row["error_sd"] == pytest.approx(np.std(errors, ddof=1))
-        assert all(math.isnan(s[name]["error_sd"]) for s in single)
+        deviation = np.std(errors, ddof=1)
+        assert row["error_sd"] == pytest.approx(deviation)
+        for s in single:
+            assert math.isnan(s[name]["error_sd"])
 
 
 rates = st.floats(0, 1)
@@ -195,25 +216,31 @@ def test_bayes_rule_without_and_with_full_correlation(
 ) -> None:
     d, sigma_s, sigma_v = size
     # At 1/2, V says nothing; at 1, V is d more measurements of Y (of -Y where A = -Y).
-    assert bayes_pooled_accuracy(0.5, r, *size) == pytest.approx(
-        invariant_ceiling(d, sigma_s), abs=1e-9
-    )
-    precision_s, precision_v = d / sigma_s**2, d / sigma_v**2
+    without = bayes_pooled_accuracy(0.5, r, *size)
+    ceiling = invariant_ceiling(d, sigma_s)
+    assert without == pytest.approx(ceiling, abs=1e-9)
+
+    precision_s = d / sigma_s**2
+    precision_v = d / sigma_v**2
     both = np.sqrt(precision_s + precision_v)
-    right, wrong = stats.norm.cdf([both, (precision_s - precision_v) / both])
-    assert bayes_pooled_accuracy(1, r, *size) == pytest.approx(
-        r * right + (1 - r) * wrong, abs=1e-9
-    )
+    difference = (precision_s - precision_v) / both
+    right, wrong = stats.norm.cdf([both, difference])
+    expected = r * right + (1 - r) * wrong
+    full = bayes_pooled_accuracy(1, r, *size)
+    assert full == pytest.approx(expected, abs=1e-9)
 
 
 @given(rates, rates, sizes)
 def test_no_other_rule_beats_the_bayes_rule(
     r: float, other: float, size: tuple[int, float, float]
 ) -> None:
+    d, sigma_s, _ = size
     for agreement in (0.8, 1.0):
         best = bayes_pooled_accuracy(r, r, *size, agreement)
-        assert best >= bayes_pooled_accuracy(other, r, *size, agreement) - 1e-6
-    assert best >= invariant_ceiling(size[0], size[1]) - 1e-9
+        another = bayes_pooled_accuracy(other, r, *size, agreement)
+        assert best >= another - 1e-6
+    ceiling = invariant_ceiling(d, sigma_s)
+    assert best >= ceiling - 1e-9
 
 
 @given(
@@ -225,16 +252,20 @@ def test_the_chance_to_be_kept_integrates_over_v(
     y: float, r: float, tau: float
 ) -> None:
     def integrand(v: float) -> float:
-        kept = selection_probability(np.array([y]), np.array([v]), r)
-        return float(kept[0] * stats.norm.pdf(v, 0, tau))
+        point = np.array([y])
+        kept = selection_probability(point, np.array([v]), r)
+        density = stats.norm.pdf(v, 0, tau)
+        return float(kept[0] * density)
 
     kink = np.sign(r) * y
-    inside = [kink] if abs(kink) < 12 * tau else None
+    reach = 12 * tau
+    inside = [kink] if abs(kink) < reach else None
     exact = {"epsabs": 0.0, "epsrel": 1e-9, "limit": 400}  # tiny values, too
-    expected = integrate.quad(integrand, -12 * tau, 12 * tau, points=inside, **exact)[0]
-    got = kept_given_y(np.array([y]), r, tau)[0]
+    expected, _ = integrate.quad(integrand, -reach, reach, points=inside, **exact)
+    (got,) = kept_given_y(np.array([y]), r, tau)
+    (of_opposite_r,) = kept_given_y(np.array([y]), -r, tau)
     assert got == pytest.approx(expected, rel=1e-6, abs=1e-12)
-    assert got == pytest.approx(kept_given_y(np.array([y]), -r, tau)[0])
+    assert got == pytest.approx(of_opposite_r)
 
 
 @pytest.mark.parametrize("r", [1.5, 1.9, 2.3])

@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from pandas.testing import assert_frame_equal
 
 from kerhrm_paper.evaluation.comparisons import COLUMNS, PROPOSED, compare
 from kerhrm_paper.evaluation.statistics import holm
 
 NETWORK, LINEAR = PROPOSED
 AUTHORS = "KerHRM (authors' code)"
-OWN, POOLED = "worst inferred environment", "pooled validation"
+OWN = "worst inferred environment"
+POOLED = "pooled validation"
 RULES = {
     NETWORK: OWN,
     LINEAR: OWN,
@@ -60,11 +62,13 @@ def scores(
 
 def values(frame: pd.DataFrame, setting: str, method: str) -> np.ndarray:
     here = (frame["setting"] == setting) & (frame["method"] == method)
-    return frame.loc[here & (frame["selection"] == RULES[method]), "value"].to_numpy()
+    is_selected = frame["selection"] == RULES[method]
+    return frame.loc[here & (is_selected), "value"].to_numpy()
 
 
 def row(found: pd.DataFrame, **keys: Any) -> pd.Series:
-    here = np.logical_and.reduce([found[name] == value for name, value in keys.items()])
+    matches = [found[name] == value for name, value in keys.items()]
+    here = np.logical_and.reduce(matches)
     (one,) = found[here].to_dict("records")
     return pd.Series(one)
 
@@ -74,25 +78,34 @@ def test_champions_meet_every_other_trained_row() -> None:
     assert list(found.columns) == COLUMNS
     others = ["KerHRM (first iteration)", AUTHORS, "ERM", "DRO"]
     expected = [(c, b) for c in PROPOSED for b in others]
-    assert list(zip(found["method"], found["baseline"], strict=True)) == expected
-    assert (set(found["n_seeds"]), set(found["n_settings"])) == ({SEEDS}, {2})
+    pairs = list(zip(found["method"], found["baseline"], strict=True))
+    assert pairs == expected
+    assert set(found["n_seeds"]) == {SEEDS}
+    assert set(found["n_settings"]) == {2}
 
 
 def test_each_pair_is_the_paired_test() -> None:
     frame = scores()
     found = compare(frame)
     for one in found.to_dict("records"):
-        ours, theirs = (
-            (values(frame, "a", one[m]) + values(frame, "b", one[m])) / 2
-            for m in ("method", "baseline")
-        )
+        in_a = values(frame, "a", one["method"])
+        in_b = values(frame, "b", one["method"])
+        ours = (in_a + in_b) / 2
+        in_a = values(frame, "a", one["baseline"])
+        in_b = values(frame, "b", one["baseline"])
+        theirs = (in_a + in_b) / 2
         expected = scipy.stats.ttest_rel(ours, theirs)
         assert one["p"] == pytest.approx(expected.pvalue)
         interval = expected.confidence_interval()
-        assert (one["ci_low"], one["ci_high"]) == pytest.approx(tuple(interval))
-        assert one["difference"] == pytest.approx((ours - theirs).mean())
-    assert found["p_holm"].to_numpy() == pytest.approx(holm(found["p"].to_numpy()))
-    assert ((found["outcome"] == "open") == (found["p_holm"] > 0.05)).all()
+        assert one["ci_low"] == pytest.approx(interval.low)
+        assert one["ci_high"] == pytest.approx(interval.high)
+        difference = (ours - theirs).mean()
+        assert one["difference"] == pytest.approx(difference)
+    corrected = holm(found["p"].to_numpy())
+    assert found["p_holm"].to_numpy() == pytest.approx(corrected)
+    is_open = found["outcome"] == "open"
+    is_above_level = found["p_holm"] > 0.05
+    assert (is_open == is_above_level).all()
     assert row(found, method=NETWORK, baseline="ERM")["outcome"] == "better"
     assert row(found, method=NETWORK, baseline="DRO")["outcome"] == "open"
 
@@ -101,8 +114,9 @@ def test_of_errors_the_lower_one_is_better() -> None:
     accuracy = compare(scores())
     error = compare(scores("mean_error"))
     same = ["difference", "ci_low", "ci_high", "p", "p_holm"]
-    pd.testing.assert_frame_equal(accuracy[same], error[same])
-    assert set(error.loc[accuracy["outcome"] == "better", "outcome"]) == {"worse"}
+    assert_frame_equal(accuracy[same], error[same])
+    is_better = accuracy["outcome"] == "better"
+    assert set(error.loc[is_better, "outcome"]) == {"worse"}
 
 
 def test_each_metric_is_a_family_of_its_own() -> None:
@@ -110,10 +124,11 @@ def test_each_metric_is_a_family_of_its_own() -> None:
     first = scores()
     second = scores("worst_acc")
     second["value"] = second["value"] ** 2
-    found = compare(pd.concat([first, second], ignore_index=True))
+    both = pd.concat([first, second], ignore_index=True)
+    found = compare(both)
     for metric, alone in (("test_acc", first), ("worst_acc", second)):
         rows = found[found["metric"] == metric].reset_index(drop=True)
-        pd.testing.assert_frame_equal(rows, compare(alone))
+        assert_frame_equal(rows, compare(alone))
 
 
 def test_seeds_meet_their_own_number() -> None:
@@ -122,37 +137,44 @@ def test_seeds_meet_their_own_number() -> None:
         "setting", kind="stable"
     )
     keys = ["method", "baseline"]
-    first, second = (compare(f).set_index(keys).sort_index() for f in (frame, shuffled))
-    pd.testing.assert_frame_equal(first, second)
+    first = compare(frame).set_index(keys).sort_index()
+    second = compare(shuffled).set_index(keys).sort_index()
+    assert_frame_equal(first, second)
     # one that a method was not run with has no partner
-    fewer = frame[(frame["method"] != "ERM") | (frame["seed"] > 1)]
+    is_lost = (frame["method"] == "ERM") & (frame["seed"] <= 1)
+    fewer = frame[~is_lost]
     found = compare(fewer)
-    assert set(found.loc[found["baseline"] == "ERM", "n_seeds"]) == {SEEDS - 2}
-    assert set(found.loc[found["baseline"] != "ERM", "n_seeds"]) == {SEEDS}
-    apart = frame.assign(
-        seed=frame["seed"].mask(frame["method"] == "ERM", frame["seed"] + 100)
-    )
+    against_erm = found["baseline"] == "ERM"
+    assert set(found.loc[against_erm, "n_seeds"]) == {SEEDS - 2}
+    assert set(found.loc[~against_erm, "n_seeds"]) == {SEEDS}
+    is_erm = frame["method"] == "ERM"
+    other_seeds = frame["seed"].mask(is_erm, frame["seed"] + 100)
+    apart = frame.assign(seed=other_seeds)
     assert "ERM" not in set(compare(apart)["baseline"])
 
 
 def test_other_rules_choices_do_not_count() -> None:
     frame = scores()
-    other = frame[frame["method"] == LINEAR].assign(selection="oracle", value=0.99)
+    is_linear = frame["method"] == LINEAR
+    other = frame[is_linear].assign(selection="oracle", value=0.99)
     found = compare(pd.concat([frame, other]))
-    pd.testing.assert_frame_equal(found, compare(frame))
+    assert_frame_equal(found, compare(frame))
 
 
 def test_a_failed_seed_fails_its_pairs_and_no_other() -> None:
     frame = scores()
-    failed = (
-        (frame["method"] == "ERM") & (frame["setting"] == "a") & (frame["seed"] == 0)
-    )
-    found = compare(frame.assign(value=frame["value"].mask(failed)))
+    failed = frame["method"] == "ERM"
+    failed &= frame["setting"] == "a"
+    failed &= frame["seed"] == 0
+    with_a_hole = frame.assign(value=frame["value"].mask(failed))
+    found = compare(with_a_hole)
     of_erm = found["baseline"] == "ERM"
     assert ((found["outcome"] == "failed") == of_erm).all()
-    assert found.loc[of_erm, ["difference", "p", "p_holm"]].isna().all(axis=None)
+    of_differences = found.loc[of_erm, ["difference", "p", "p_holm"]]
+    assert of_differences.isna().all(axis=None)
     tests = found.loc[~of_erm, "p"].to_numpy()
-    assert found.loc[~of_erm, "p_holm"].to_numpy() == pytest.approx(holm(tests))
+    corrected = found.loc[~of_erm, "p_holm"]
+    assert corrected.to_numpy() == pytest.approx(holm(tests))
 
 
 @pytest.mark.parametrize(

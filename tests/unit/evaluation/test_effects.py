@@ -35,7 +35,8 @@ def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
         assert effect.low == pytest.approx(interval.low)
         assert effect.high == pytest.approx(interval.high)
         significant = effect.p <= 0.05
-        assert significant == (not effect.low < 0 < effect.high)
+        includes_zero = effect.low < 0 < effect.high
+        assert significant == (not includes_zero)
     reverse = paired(b, a)
     assert reverse.estimate == pytest.approx(-effect.estimate, abs=1e-9)
     assert reverse.low == pytest.approx(-effect.high, abs=1e-9)
@@ -46,9 +47,11 @@ def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
 
 def test_pairs_without_a_spread_are_certain() -> None:
     higher = paired([0.5, 0.75], [0.25, 0.5])
-    assert list(higher.columns().values()) == [0.25, 0.25, 0.25, 0.0]
+    columns = list(higher.columns().values())
+    assert columns == [0.25, 0.25, 0.25, 0.0]
     equal = paired([0.5, 0.75], [0.5, 0.75])
-    assert list(equal.columns().values()) == [0.0, 0.0, 0.0, 1.0]
+    columns = list(equal.columns().values())
+    assert columns == [0.0, 0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -74,8 +77,10 @@ def test_a_reference_without_error_is_the_one_sample_test(
     expected = scipy.stats.ttest_1samp(values, reference)
     interval = expected.confidence_interval()
     assert effect.p == pytest.approx(expected.pvalue, abs=1e-9)
-    assert effect.low == pytest.approx(interval.low - reference, abs=1e-9)
-    assert effect.high == pytest.approx(interval.high - reference, abs=1e-9)
+    low = interval.low - reference
+    assert effect.low == pytest.approx(low, abs=1e-9)
+    high = interval.high - reference
+    assert effect.high == pytest.approx(high, abs=1e-9)
 
 
 @given(values=spread, error=st.floats(0, 1))
@@ -84,10 +89,12 @@ def test_the_error_of_a_reference_widens_the_interval(
 ) -> None:
     certain = against(values, 0.3, 0.0)
     uncertain = against(values, 0.3, error)
-    t = scipy.stats.t(len(values) - 1).ppf(0.975)
+    student = scipy.stats.t(len(values) - 1)
+    t = student.ppf(0.975)
     least = certain.high - certain.estimate
     half = uncertain.high - uncertain.estimate
-    assert half == pytest.approx(math.hypot(least, t * error))
+    expected = math.hypot(least, t * error)
+    assert half == pytest.approx(expected)
 
 
 def effect_of(estimate: float, half: float) -> Effect:

@@ -40,22 +40,28 @@ def scores(
     rows = []
     for method in methods:
         noise = rng.normal(shift, sd, n)
+        counts = POOLED if method == "ERM" else "own"
         for setting, printed in zip(RATES, PRINTED[method], strict=True):
             for marked in (setting, f"{setting},H=I"):
                 for seed in range(n):
                     for selection in ("own", POOLED, "oracle"):
-                        counts = POOLED if method == "ERM" else "own"
                         more = 0.0 if selection == counts else 0.1
-                        value = printed + noise[seed] + more
-                        rows.append(
-                            (marked, method, seed, "test_acc", value, selection)
-                        )
-    names = ["setting", "method", "seed", "metric", "value", "selection"]
-    return pd.DataFrame(rows, columns=names).assign(data="d", data_source="synthetic")
+                        row = {
+                            "setting": marked,
+                            "method": method,
+                            "seed": seed,
+                            "metric": "test_acc",
+                            "value": printed + noise[seed] + more,
+                            "selection": selection,
+                        }
+                        rows.append(row)
+    return pd.DataFrame(rows).assign(data="d", data_source="synthetic")
 
 
 def found(frame: pd.DataFrame, mark: str = "", part: str = "") -> pd.DataFrame:
-    rows = endpoints({"table1": frame}, SPEC, PAPER, mark).set_index("method")
+    """Endpoints of one part of the table, by method."""
+    rows = endpoints({"table1": frame}, SPEC, PAPER, mark)
+    rows = rows.set_index("method")
     return rows[rows["part"] == part]
 
 
@@ -66,16 +72,16 @@ def test_an_endpoint_is_a_t_test_of_the_seeds_means(
 ) -> None:
     frame = scores(shift, sd, n)
     row = found(frame).loc["KerHRM"]
-    own = frame[(frame["method"] == "KerHRM") & (frame["selection"] == "own")]
-    means = own.groupby("seed")["value"].mean()
+    is_own = (frame["method"] == "KerHRM") & (frame["selection"] == "own")
+    means = frame[is_own].groupby("seed")["value"].mean()
+    difference = means.mean() - np.mean(PRINTED["KerHRM"])
     for runs, end in ((10, ""), (np.inf, "_exact")):
-        t = scipy.stats.t(
-            n - 1,
-            loc=means.mean() - np.mean(PRINTED["KerHRM"]),
-            scale=means.std() * np.sqrt(1 / n + 1 / runs),
-        )
-        low, high = row[f"ci_low{end}"], row[f"ci_high{end}"]
-        assert (low, high) == pytest.approx(t.interval(0.95))
+        standard_error = means.std() * np.sqrt(1 / n + 1 / runs)
+        t = scipy.stats.t(n - 1, loc=difference, scale=standard_error)
+        low = row[f"ci_low{end}"]
+        high = row[f"ci_high{end}"]
+        expected = t.interval(0.95)
+        assert (low, high) == pytest.approx(expected)
         p = 2 * min(t.cdf(0), t.sf(0))
         assert row[f"p{end}"] == pytest.approx(p, abs=1e-12)
         inside = low >= -0.03 and high <= 0.03
@@ -90,16 +96,23 @@ def test_what_the_paper_claims_is_corrected_alone() -> None:
     frame = scores()
     claims = []
     for i, method in enumerate(SPEC["family"]):
-        claimed = frame[frame["method"] == "KerHRM"].assign(method=method)
-        noise = np.random.default_rng(i).normal(0.02, 0.03, len(claimed))
+        is_kerhrm = frame["method"] == "KerHRM"
+        claimed = frame[is_kerhrm].assign(method=method)
+        rng = np.random.default_rng(i)
+        noise = rng.normal(0.02, 0.03, len(claimed))
         claims.append(claimed.assign(value=claimed["value"] + noise))
     frame = pd.concat([frame, *claims])
+    family = SPEC["family"]
+    of_table = found(frame)
+    of_identity = found(frame, part="H=I")
     for end in ("", "_exact"):
-        p = found(frame).loc[SPEC["family"]][f"p{end}"].sort_values()
-        p_holm = found(frame)[f"p_holm{end}"]
-        assert p_holm[p.index[0]] == pytest.approx(min(1, 2 * p.iloc[0]))
+        p = of_table.loc[family][f"p{end}"].sort_values()
+        p_holm = of_table[f"p_holm{end}"]
+        smallest = p.index[0]
+        doubled = min(1, 2 * p[smallest])
+        assert p_holm[smallest] == pytest.approx(doubled)
         assert p_holm[["KerHRM", "ERM"]].isna().all()
-        assert found(frame, part="H=I")[f"p_holm{end}"].isna().all()
+        assert of_identity[f"p_holm{end}"].isna().all()
 
 
 def test_settings_apart_have_rows_of_their_own() -> None:
@@ -117,33 +130,36 @@ def test_baselines_are_judged_as_pooled_validation_tunes_them() -> None:
     rows = found(scores())
     assert rows.loc["ERM", "selection"] == POOLED
     assert rows.loc["KerHRM", "selection"] == "own"
-    assert rows.loc[["ERM", "KerHRM"], "difference"].abs().max() < 0.02
+    differences = rows.loc[["ERM", "KerHRM"], "difference"]
+    assert differences.abs().max() < 0.02
 
 
 def test_incomplete_scores_have_no_number_and_say_what_is_missing() -> None:
     frame = scores()
-    lost = (
-        (frame["setting"] == "r2=0.75")
-        & frame["seed"].isin([3, 5])
-        & (frame["method"] == "ERM")
-    )
-    for cut in (frame[~lost], frame.assign(value=frame["value"].mask(lost))):
+    is_lost = frame["setting"] == "r2=0.75"
+    is_lost &= frame["seed"].isin([3, 5])
+    is_lost &= frame["method"] == "ERM"
+    without_rows = frame[~is_lost]
+    without_values = frame.assign(value=frame["value"].mask(is_lost))
+    numbers = ["mean", "difference", "ci_low", "p", "n_seeds"]
+    for cut in (without_rows, without_values):
         row = found(cut).loc["ERM"]
         assert row["outcome"] == "incomplete"
         assert row["reason"] == "no value: r2=0.75 (seeds 3, 5)"
-        assert row[["mean", "difference", "ci_low", "p", "n_seeds"]].isna().all()
-    gone = found(frame[~frame["setting"].str.startswith("r2=0.8")]).loc["KerHRM"]
-    assert (gone["outcome"], gone["reason"]) == (
-        "incomplete",
-        "no value: r2=0.8 (all seeds)",
-    )
+        assert row[numbers].isna().all()
+
+    is_last_rate = frame["setting"].str.startswith("r2=0.8")
+    gone = found(frame[~is_last_rate]).loc["KerHRM"]
+    assert gone["outcome"] == "incomplete"
+    assert gone["reason"] == "no value: r2=0.8 (all seeds)"
 
 
 @pytest.mark.parametrize(
     ("mark", "source"), [("smoke sizes", "synthetic"), ("", "fallback:x")]
 )
 def test_other_sizes_or_data_have_no_outcome(mark: str, source: str) -> None:
-    rows = found(scores().assign(data_source=source), mark)
+    frame = scores().assign(data_source=source)
+    rows = found(frame, mark)
     rows = rows.loc[["KerHRM", "ERM"]]
     assert set(rows["outcome"]) == {"not comparable"}
     assert set(rows["outcome_exact"]) == {"not comparable"}
@@ -153,37 +169,39 @@ def test_other_sizes_or_data_have_no_outcome(mark: str, source: str) -> None:
 
 def test_equal_means_are_told_apart_once_in_twenty() -> None:
     """Ten seeds of ours and ten runs of the paper's, of the same distribution."""
-    rng, wrong = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    printed = dict(zip(RATES, PRINTED["ERM"], strict=True))
+    wrong = []
     for _ in range(300):
         frame = scores(0.0, 0.05, methods=("ERM",))
-        own = frame["seed"].map(dict(enumerate(rng.normal(0, 0.05, 10))))
-        frame["value"] = (
-            frame["setting"]
-            .str.partition(",")[0]
-            .map(dict(zip(RATES, PRINTED["ERM"], strict=True)))
-        )
-        frame["value"] += own - rng.normal(0, 0.05, 10).mean()  # the paper's own error
-        wrong.append(found(frame).loc["ERM", "outcome"] in ("better", "worse"))
+        ours = dict(enumerate(rng.normal(0, 0.05, 10)))
+        papers = rng.normal(0, 0.05, 10).mean()  # the paper's own error
+        rate = frame["setting"].str.partition(",")[0]
+        frame["value"] = rate.map(printed) + frame["seed"].map(ours) - papers
+        outcome = found(frame).loc["ERM", "outcome"]
+        wrong.append(outcome in ("better", "worse"))
     assert 0.01 < np.mean(wrong) < 0.09
 
 
 def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
     path = CHECKOUT / "results/recompute_endpoints.py"
-    assert "kerhrm" not in path.read_text().replace("KerHRM", "")
+    text = path.read_text()
+    assert "kerhrm" not in text.replace("KerHRM", "")
     spec: Any = importlib.util.spec_from_file_location("recompute", path)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    tables = {
-        t: CHECKOUT / f"results/reference/scores/{t}.csv.gz" for t in SPEC["tables"]
-    }
-    frames = {t: pd.read_csv(file) for t, file in tables.items()}
-    rows = endpoints(frames, SPEC, PAPER)
+    folder = CHECKOUT / "results/reference/scores"
     (tmp_path / "scores").mkdir()
-    for file in tables.values():
-        (tmp_path / "scores" / file.name).write_bytes(file.read_bytes())
-    rows.to_csv(tmp_path / "endpoints.csv", index=False)
+    frames = {}
+    for table in SPEC["tables"]:
+        file = folder / f"{table}.csv.gz"
+        copy = tmp_path / "scores" / file.name
+        copy.write_bytes(file.read_bytes())
+        frames[table] = pd.read_csv(file)
+    rows = endpoints(frames, SPEC, PAPER)
+    written = tmp_path / "endpoints.csv"
+    rows.to_csv(written, index=False)
     assert script.main(tmp_path) == 0
-    rows.assign(mean=rows["mean"] + 1e-6).to_csv(
-        tmp_path / "endpoints.csv", index=False
-    )
+    changed = rows.assign(mean=rows["mean"] + 1e-6)
+    changed.to_csv(written, index=False)
     assert script.main(tmp_path) == len(rows)

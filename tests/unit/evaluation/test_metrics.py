@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm_paper.evaluation.metrics import (
     Labels,
@@ -24,7 +25,9 @@ from kerhrm_paper.evaluation.metrics import (
 )
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
-S, C, N = 3, 4, 30
+S = 3
+C = 4
+N = 30
 ENVIRONMENT = np.array([0, 0, 1, 2, 1, 2, 2, 1, 1])  # of the test points
 NAMES = ["1916-1918", "1919-1920", "1921-1927"]
 N_HEADLINE = 2  # of them
@@ -81,8 +84,9 @@ def errors(outputs: np.ndarray, y: np.ndarray, unit: float) -> list[float]:
 def test_accuracy_is_the_share_of_right_signs() -> None:
     outputs = np.array([[0.1, -3.0, 2.0, 0.0], [-0.1, -3.0, -2.0, 0.0]])
     y = np.array([[1.0, -1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
-    np.testing.assert_array_equal(accuracy(outputs, y), [0.75, 0.0])
-    of_candidates = accuracy(np.ones((S, C, 5)), np.ones((S, 1, 5)))
+    assert_array_equal(accuracy(outputs, y), [0.75, 0.0])
+    ones = np.ones((S, C, 5))
+    of_candidates = accuracy(ones, ones[:, :1])
     assert of_candidates.shape == (S, C)
 
 
@@ -92,7 +96,7 @@ def test_errors_are_those_of_double_precision() -> None:
     y = np.zeros((1, 4), np.float32)
     environment = np.array([0, 0, 1, 1])
     squared_errors = environment_errors(outputs, y, environment)
-    np.testing.assert_allclose(squared_errors, [[1e50, 1e50]], rtol=1e-6)
+    assert_allclose(squared_errors, [[1e50, 1e50]], rtol=1e-6)
 
 
 def test_kinds_of_scores_by_loops() -> None:
@@ -101,10 +105,13 @@ def test_kinds_of_scores_by_loops() -> None:
     pooled = metrics(outputs, y, "accuracy")
     shifted = metrics(outputs, y, "shift")
     for b in range(S):
-        train = share(outputs["train"][b], y.train[b])
+        outputs_of_training = outputs["train"][b]
+        train = share(outputs_of_training, y.train[b])
         headline = [e < N_HEADLINE for e in ENVIRONMENT]
-        test = share(outputs["test"][b][headline], y.test[b][headline])
-        by_environment = share_by_environment(outputs["test"][b], y.test[b])
+        outputs_of_test = outputs["test"][b][headline]
+        test = share(outputs_of_test, y.test[b][headline])
+        outputs_of_seed = outputs["test"][b]
+        by_environment = share_by_environment(outputs_of_seed, y.test[b])
         expected = {
             "train_acc": train,
             "test_acc": test,
@@ -122,31 +129,36 @@ def test_kinds_of_scores_by_loops() -> None:
     by_period = metrics(outputs, y, "period")
     assert list(by_period) == [(f"period={name}", "mse") for name in NAMES]
     for b in range(S):
-        each = errors(outputs["test"][b], y.test[b], UNIT[b])
+        outputs_of_test = outputs["test"][b]
+        each = errors(outputs_of_test, y.test[b], UNIT[b])
         mean = statistics.fmean(each[:N_HEADLINE])
         deviation = statistics.stdev(each[:N_HEADLINE])
-        assert [seeds[b] for seeds in by_period.values()] == pytest.approx(each)
+        values = [seeds[b] for seeds in by_period.values()]
+        assert values == pytest.approx(each)
         assert pooled["", "mean_error"][b] == pytest.approx(mean)
         assert pooled["", "error_sd"][b] == pytest.approx(deviation)
-        assert pooled["", "worst_error"][b] == pytest.approx(max(each))
+        worst = max(each)
+        assert pooled["", "worst_error"][b] == pytest.approx(worst)
 
 
 @given(st.permutations(range(SIZES["test"])), st.sampled_from(["accuracy", "shift"]))
 def test_the_order_of_the_test_rows_does_not_matter(
     order: list[int], kind: str
 ) -> None:
-    y, outputs = labels(), draw(0)
-    moved = replace(
-        y, test=y.test[:, order], test_environment=y.test_environment[order]
-    )
-    of_moved = metrics(outputs | {"test": outputs["test"][:, order]}, moved, kind)
+    y = labels()
+    outputs = draw(0)
+    environment = y.test_environment[order]
+    moved = replace(y, test=y.test[:, order], test_environment=environment)
+    permuted = outputs["test"][:, order]
+    of_moved = metrics(outputs | {"test": permuted}, moved, kind)
     for key, values in metrics(outputs, y, kind).items():
-        np.testing.assert_allclose(of_moved[key], values)
+        assert_allclose(of_moved[key], values)
 
 
 def test_further_environments_change_the_worst_alone() -> None:
     """All but the first one, of which the headline is."""
-    y, outputs = replace(labels(), n_headline=1), draw(0)
+    y = replace(labels(), n_headline=1)
+    outputs = draw(0)
     alone = replace(
         y,
         test=y.test[:, ENVIRONMENT == 0],
@@ -158,7 +170,7 @@ def test_further_environments_change_the_worst_alone() -> None:
     after = metrics(outputs, y, "accuracy")
     assert set(after) - set(before) == {("", "worst_acc")}
     for key, values in before.items():
-        np.testing.assert_array_equal(after[key], values)
+        assert_array_equal(after[key], values)
     assert (after["", "worst_acc"] <= after["", "test_acc"]).all()
 
 
@@ -191,12 +203,14 @@ def test_constants() -> None:
     period_means = rows["ref: each period's own mean"]["test"]
     for number in range(len(NAMES)):
         here = y.test_environment == number
-        mean = y.test[:, here].mean(1, keepdims=True)
+        labels_here = y.test[:, here]
+        mean = labels_here.mean(1, keepdims=True)
         expected = np.repeat(mean, here.sum(), axis=1)
-        np.testing.assert_allclose(period_means[:, here], expected)
+        assert_allclose(period_means[:, here], expected)
     training_means = constant_outputs(y, None)
     for b in range(S):
-        assert set(training_means["test"][b]) == {y.train[b].mean()}
+        outputs_of_seed = training_means["test"][b]
+        assert set(outputs_of_seed) == {y.train[b].mean()}
     zeros = constant_outputs(y, 0.0)
     assert not zeros["train"].any()
 
@@ -204,7 +218,8 @@ def test_constants() -> None:
 def memberships(k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Responsibilities, labels and attribute."""
     rng = np.random.default_rng(seed)
-    r = rng.dirichlet(np.full(k, 0.3), (S, N))
+    concentration = np.full(k, 0.3)
+    r = rng.dirichlet(concentration, (S, N))
     y = rng.choice([-1.0, 1.0], (S, N))
     c = rng.choice([0, 1], (S, N), p=[0.3, 0.7])
     return r, y, c
@@ -217,7 +232,8 @@ def by_loop(r: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
     def p(label: float, colour: int, environment: int) -> float:
         """P(Y = label | colour, environment), smoothed."""
         points = [i for i in range(n) if c[i] == colour]
-        count = sum(r[i, environment] for i in points if y[i] == label)
+        same_label = [i for i in points if y[i] == label]
+        count = sum(r[i, environment] for i in same_label)
         size = sum(r[i, environment] for i in points)
         return (count + 0.5) / (size + 1)
 
@@ -236,7 +252,7 @@ def by_loop(r: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
 def test_divergence_by_a_loop(k: int) -> None:
     r, y, c = memberships(k)
     expected = [by_loop(r[b], y[b], c[b]) for b in range(S)]
-    np.testing.assert_allclose(divergence(r, y, c), expected)
+    assert_allclose(divergence(r, y, c), expected)
 
 
 def test_an_environment_without_points_does_not_count() -> None:
@@ -244,7 +260,8 @@ def test_an_environment_without_points_does_not_count() -> None:
     r[0, :, 1] = 0
     r[1, :, :2] = 0  # which leaves one
     values = divergence(r, y, c)
-    of_two = divergence(r[..., [0, 2]], y, c)
+    without_second = r[..., [0, 2]]
+    of_two = divergence(without_second, y, c)
     of_three = divergence(*memberships(3))
     assert values[0] == pytest.approx(of_two[0])
     assert math.isnan(float(values[1]))

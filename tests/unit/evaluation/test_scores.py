@@ -18,9 +18,11 @@ from kerhrm_paper.evaluation.tables import load_paper_values, make_table
 from kerhrm_paper.runs.arrays import save_arrays, save_stacked
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
-SEEDS, SIDE = ["4", "0", "9"], 2
+SEEDS = ["4", "0", "9"]
+SIDE = 2
 S = len(SEEDS)
-INFERRED, POOLED = "worst inferred environment", "pooled validation"
+INFERRED = "worst inferred environment"
+POOLED = "pooled validation"
 TASKS = {
     "accuracy": "classification",
     "iterations": "classification",
@@ -30,63 +32,79 @@ TASKS = {
 
 
 def labels(task: str) -> dict[str, np.ndarray]:
+    """Numbers, or their signs, by part."""
     rng = np.random.default_rng(100)
-    y = {part: rng.standard_normal((S, n)) for part, n in SIZES.items()}
-    return {p: np.sign(a) for p, a in y.items()} if task == "classification" else y
+    y = {}
+    for part, n in SIZES.items():
+        values = rng.standard_normal((S, n))
+        y[part] = np.sign(values) if task == "classification" else values
+    return y
 
 
 def channels() -> np.ndarray:
-    return np.random.default_rng(5).choice([0, 1], (S, SIZES["train"]))
+    """Colour of every training image."""
+    rng = np.random.default_rng(5)
+    return rng.choice([0, 1], (S, SIZES["train"]))
 
 
 def write_data(folder: Path, task: str) -> None:
-    y, facts = (
-        labels(task),
-        {
-            "source": "synthetic",
-            "task": task,
-            "test_environments": ["a", "b"],
-            "n_headline": 2,
-        },
-    )
-    images = (
-        0.8 * (channels()[..., None, None] == np.arange(2)[:, None]) * np.ones(SIDE**2)
-    )
+    y = labels(task)
+    facts = {
+        "source": "synthetic",
+        "task": task,
+        "test_environments": ["a", "b"],
+        "n_headline": 2,
+    }
+    channel_of_image = channels()[..., None, None]
+    in_channel = channel_of_image == np.arange(2)[:, None]
+    images = 0.8 * in_channel * np.ones(SIDE**2)
     x = images.reshape(S, SIZES["train"], -1)
-    environment = np.stack([np.arange(9) % 2] * S)
+    alternating = np.arange(9) % 2
+    environment = np.stack([alternating] * S)
+    test_labels = {
+        "y": y["test"],
+        "environment": environment,
+        "unit": np.ones(S),
+    }
     contents = {
         "train": {"x": x, "y": y["train"]},
         "validation": {"y": y["validation"]},
-        "test_labels": {"y": y["test"], "environment": environment, "unit": np.ones(S)},
+        "test_labels": test_labels,
     }
     for name, arrays in contents.items():
-        save_arrays(folder / "data" / f"{name}.npz", arrays, **facts)
+        path = folder / "data" / f"{name}.npz"
+        save_arrays(path, arrays, **facts)
 
 
 def outputs(seed: int, *names: str) -> dict[str, dict[str, np.ndarray]]:
     """Outputs (S, points) by name and part."""
     rng = np.random.default_rng(seed)
-    return {
-        name: {part: rng.standard_normal((S, n)) for part, n in SIZES.items()}
-        for name in names
-    }
+    made = {}
+    for name in names:
+        parts = {part: rng.standard_normal((S, n)) for part, n in SIZES.items()}
+        made[name] = parts
+    return made
 
 
 def save_predictions(
     path: Path, made: dict[str, dict[str, np.ndarray]], **more: np.ndarray
 ) -> None:
     """What a job that trains writes."""
-    n_seeds = len(next(iter(made.values()))["train"])
-    units = [
-        {
+    of_any_output = next(iter(made.values()))
+    n_seeds = len(of_any_output["train"])
+    units = []
+    for s in range(n_seeds):
+        unit = {
             "outputs": np.array([*made]),
-            **{p: np.stack([one[p][s] for one in made.values()]) for p in SIZES},
             "chosen": np.array([], dtype=str),
             "choices": np.array([]),
-            **{name: array[s] for name, array in more.items()},
         }
-        for s in range(n_seeds)
-    ]
+        for part in SIZES:
+            of_seed = [parts[part][s] for parts in made.values()]
+            unit[part] = np.stack(of_seed)
+        for name, array in more.items():
+            unit[name] = array[s]
+        units.append(unit)
     save_stacked(path, units)
 
 
@@ -126,7 +144,8 @@ def write(run: Path, task: str) -> Path:
     folder = run / DATA
     write_data(folder, task)
     save_predictions(folder / "erm/predictions.npz", outputs(0, "model"))
-    own, other = (outputs(seed, "network", "linear") for seed in (1, 2))
+    own = outputs(1, "network", "linear")
+    other = outputs(2, "network", "linear")
     save_predictions(folder / "kerhrm/predictions.npz", own)
     save_predictions(folder / "kerhrm+k=5/predictions.npz", other)
     return run
@@ -135,9 +154,9 @@ def write(run: Path, task: str) -> Path:
 def test_every_output_under_every_criterion(run: Path) -> None:
     scores = score_table(table(), FACTS, N_SEEDS, run)
     assert list(scores.columns) == COLUMNS
-    assert list(
-        dict.fromkeys(zip(scores["method"], scores["selection"], strict=True))
-    ) == [
+    pairs = zip(scores["method"], scores["selection"], strict=True)
+    in_order = list(dict.fromkeys(pairs))
+    assert in_order == [
         ("ERM", POOLED),
         ("KerHRM", INFERRED),
         ("Linear", INFERRED),
@@ -148,31 +167,33 @@ def test_every_output_under_every_criterion(run: Path) -> None:
         ("ref: majority", "none"),
         ("ref: invariant ceiling", "none"),
     ]
-    cells = scores.set_index(["learner", "method", "selection", "metric", "seed"])[
-        "value"
-    ]
+    keys = ["learner", "method", "selection", "metric", "seed"]
+    cells = scores.set_index(keys)["value"]
     assert len(cells) == 9 * 4 * S
     assert not cells.index.has_duplicates
     y = labels("classification")["test"]
-    own, other = (outputs(seed, "network", "linear") for seed in (1, 2))
+    network = outputs(1, "network", "linear")["network"]
+    linear = outputs(2, "network", "linear")["linear"]
+    # the predictions of another name with the same options
+    other_name = "kerhrm+select=pooled"
     for b, seed in enumerate(SEEDS):
-        expected = accuracy(own["network"]["test"][b], y[b])
+        expected = accuracy(network["test"][b], y[b])
         assert cells["kerhrm", "KerHRM", INFERRED, "test_acc", seed] == expected
-        # the predictions of another name with the same options
-        expected = accuracy(other["linear"]["test"][b], y[b])
-        named = "kerhrm+select=pooled"
-        assert cells[named, "Linear", POOLED, "test_acc", seed] == expected
+        expected = accuracy(linear["test"][b], y[b])
+        assert cells[other_name, "Linear", POOLED, "test_acc", seed] == expected
 
 
 def test_tables_choose_outputs_and_labels(run: Path) -> None:
+    erm, kerhrm, *_ = ROWS_OF_TABLE
     rows = (
-        replace(ROWS_OF_TABLE[0], setting="S"),
-        replace(ROWS_OF_TABLE[1], setting="S,K=2", titles={"linear": "Linear"}),
+        replace(erm, setting="S"),
+        replace(kerhrm, setting="S,K=2", titles={"linear": "Linear"}),
     )
     chosen = table(rows=rows, labels={DATA: "S"})
     scores = score_table(chosen, FACTS, N_SEEDS, run)
-    found = scores[["data", "setting", "learner", "method"]].drop_duplicates()
-    assert [tuple(row) for row in found.to_numpy()] == [
+    keys = ["data", "setting", "learner", "method"]
+    found = scores[keys].drop_duplicates().to_numpy()
+    assert [tuple(row) for row in found] == [
         (DATA, "S", "erm", "ERM"),
         (DATA, "S,K=2", "kerhrm", "Linear"),
         (DATA, "S", "", "ref: majority"),
@@ -192,36 +213,45 @@ def test_kinds_have_their_settings_and_constants(tmp_path: Path, kind: str) -> N
 
 
 def replicates_of(scores: pd.DataFrame) -> dict[tuple[str, str], int]:
-    of = scores[scores["metric"] == "test_acc"].groupby(["method", "selection"])
-    return of["seed"].nunique().to_dict()
+    """Numbers of seeds by method and criterion."""
+    accuracies = scores[scores["metric"] == "test_acc"]
+    by_method = accuracies.groupby(["method", "selection"])
+    return by_method["seed"].nunique().to_dict()
 
 
 def test_replicates_are_the_first_ones_of_the_data(run: Path) -> None:
     """A learner with fewer seeds than others; reference rows have all."""
-    few = {part: a[:2] for part, a in outputs(0, "model")["model"].items()}
+    whole = outputs(0, "model")["model"]
+    few = {part: array[:2] for part, array in whole.items()}
     save_predictions(run / DATA / "erm/predictions.npz", {"model": few})
-    scores = score_table(table(), FACTS, N_SEEDS | {f"{DATA}/erm": 2}, run)
+    n_seeds = N_SEEDS | {f"{DATA}/erm": 2}
+    scores = score_table(table(), FACTS, n_seeds, run)
     n = replicates_of(scores)
-    assert (n["ERM", POOLED], n["KerHRM", INFERRED]) == (2, 3)
+    assert n["ERM", POOLED] == 2
+    assert n["KerHRM", INFERRED] == 3
     assert n["ref: majority", "none"] == 3
 
 
 def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
     whole = score_table(table(), FACTS, N_SEEDS, run)
     scores = score_table(table(n_seeds=2), FACTS, N_SEEDS, run)
-    assert {*replicates_of(scores).values()} == {2}
-    first = whole[whole["seed"].isin(SEEDS[:2])].reset_index(drop=True)
+    n = replicates_of(scores)
+    assert set(n.values()) == {2}
+    is_first = whole["seed"].isin(SEEDS[:2])
+    first = whole[is_first].reset_index(drop=True)
     pd.testing.assert_frame_equal(scores, first)
 
 
 def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
-    path, made = run / DATA / "erm/predictions.npz", outputs(0, "model")
-    few = {"model": {part: array[:2] for part, array in made["model"].items()}}
-    for broken in ({"other": made["model"]}, few):
+    path = run / DATA / "erm/predictions.npz"
+    whole = outputs(0, "model")["model"]
+    few = {part: array[:2] for part, array in whole.items()}
+    for broken in ({"other": whole}, {"model": few}):
         save_predictions(path, broken)
         with pytest.raises(KerhrmError, match=r"erm.predictions\.npz"):
             score_table(table(), FACTS, N_SEEDS, run)
-    path.write_bytes(path.read_bytes()[:100])
+    start = path.read_bytes()
+    path.write_bytes(start[:100])
     with pytest.raises(KerhrmError, match=r"erm.predictions\.npz is damaged"):
         score_table(table(), FACTS, N_SEEDS, run)
     path.unlink()
@@ -237,17 +267,21 @@ def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
     rows = rows[rows["method"] == "ERM"]
     failed = rows["seed"] == SEEDS[1]
     assert rows.loc[failed, "value"].isna().all()
-    assert set(rows.loc[failed, "reason"]) == {
-        f"diverged: 1 of {sum(SIZES.values())} outputs are not finite"
-    }
+    n_outputs = sum(SIZES.values())
+    reasons = set(rows.loc[failed, "reason"])
+    assert reasons == {f"diverged: 1 of {n_outputs} outputs are not finite"}
     assert rows.loc[~failed, "value"].notna().all()
 
 
 @pytest.mark.parametrize("generator", ["colored_mnist", "classification"])
 def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> None:
-    rng, n = np.random.default_rng(3), 3
-    members = rng.dirichlet(np.ones(2), (S, n, SIZES["train"]))
-    after = {p: rng.standard_normal((S, n, SIZES[p])) for p in ("train", "test")}
+    rng = np.random.default_rng(3)
+    n = 3
+    concentration = np.ones(2)
+    members = rng.dirichlet(concentration, (S, n, SIZES["train"]))
+    after = {}
+    for part in ("train", "test"):
+        after[part] = rng.standard_normal((S, n, SIZES[part]))
     save_predictions(
         run / DATA / "kerhrm/predictions.npz",
         outputs(1, "linear"),
@@ -258,33 +292,43 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
     )
     row = replace(ROWS_OF_TABLE[1], titles={"linear": "Linear"})
     facts = {DATA: FACTS[DATA] | {"generator": generator}}
-    scores = score_table(table("iterations", rows=(row,)), facts, N_SEEDS, run)
+    iterations = table("iterations", rows=(row,))
+    scores = score_table(iterations, facts, N_SEEDS, run)
     cells = scores.set_index(["setting", "metric", "seed"])["value"]
     coloured = generator == "colored_mnist"
-    assert len(cells) == (2 * n + coloured * (n - 1)) * S
+    n_metrics = 2 * n + coloured * (n - 1)
+    assert len(cells) == n_metrics * S
     y = labels("classification")
     for t in range(n):
+        setting = f"iteration={t},x=1"
         for b, seed in enumerate(SEEDS):
             for part in ("train", "test"):
-                expected = accuracy(after[part][b, t], y[part][b])
-                assert cells[f"iteration={t},x=1", f"{part}_acc", seed] == expected
+                outputs_after = after[part][b, t]
+                expected = accuracy(outputs_after, y[part][b])
+                assert cells[setting, f"{part}_acc", seed] == expected
         if coloured and t:
-            expected = divergence(members[:, t], y["train"], channels())
-            found = [cells[f"iteration={t},x=1", "d_kl", seed] for seed in SEEDS]
+            memberships = members[:, t]
+            expected = divergence(memberships, y["train"], channels())
+            found = [cells[setting, "d_kl", seed] for seed in SEEDS]
             np.testing.assert_allclose(found, expected)
 
 
 def test_closed_forms_have_a_row_per_seed(run: Path) -> None:
-    known = {"generator": "classification", "options": {"r2": 0.8}}
-    rows = score_table(table(), {DATA: FACTS[DATA] | known}, N_SEEDS, run)
-    rows = rows[(rows["learner"] == "") & (rows["method"] != "ref: majority")]
-    assert rows.set_index(["method", "metric", "seed"])["value"].to_dict() == {
-        (name, metric, seed): value
-        for name, values in closed_forms("classification", {"r2": 0.8}).items()
-        for (environment, metric), value in values.items()
-        for seed in SEEDS
-        if not environment
-    }
+    options = {"r2": 0.8}
+    facts = FACTS[DATA] | {"generator": "classification", "options": options}
+    rows = score_table(table(), {DATA: facts}, N_SEEDS, run)
+    is_reference = rows["learner"] == ""
+    is_closed_form = is_reference & (rows["method"] != "ref: majority")
+    indexed = rows[is_closed_form].set_index(["method", "metric", "seed"])
+    closed = indexed["value"]
+    expected = {}
+    for name, values in closed_forms("classification", options).items():
+        for (environment, metric), value in values.items():
+            if environment:
+                continue
+            for seed in SEEDS:
+                expected[name, metric, seed] = value
+    assert closed.to_dict() == expected
 
 
 # tables
@@ -302,21 +346,35 @@ ROWS = [
 def seeds_of(
     values: dict[str, list[float]] | None = None, source: str = "mnist"
 ) -> pd.DataFrame:
-    rows = [
-        ("d", setting, learner, method, seed, "test_acc", value, selection, source, "")
-        for setting, learner, method, selection in ROWS
-        for seed, value in enumerate(
-            (values or {}).get(method, [0.70, 0.71, 0.69, 0.70])
-        )
-    ]
+    """Scores of four seeds in each of ROWS."""
+    values = values or {}
+    rows = []
+    for setting, learner, method, selection in ROWS:
+        by_seed = values.get(method, [0.70, 0.71, 0.69, 0.70])
+        for seed, value in enumerate(by_seed):
+            row = {
+                "data": "d",
+                "setting": setting,
+                "learner": learner,
+                "method": method,
+                "seed": seed,
+                "metric": "test_acc",
+                "value": value,
+                "selection": selection,
+                "data_source": source,
+                "reason": "",
+            }
+            rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def cell(
     cells: pd.DataFrame, setting: str, method: str, selection: str = POOLED
 ) -> pd.Series:
-    here = (cells["setting"] == setting) & (cells["method"] == method)
-    return cells[here & (cells["selection"] == selection)].iloc[0]
+    here = cells["setting"] == setting
+    here &= cells["method"] == method
+    here &= cells["selection"] == selection
+    return cells[here].iloc[0]
 
 
 def test_cells_with_the_papers_values() -> None:
@@ -324,14 +382,21 @@ def test_cells_with_the_papers_values() -> None:
     assert list(cells.columns) == CELL_COLUMNS
     assert len(cells) == len(ROWS)
     own = cell(cells, "s", "ERM")
-    assert (own["mean"], own["n_seeds"], own["paper"]) == (pytest.approx(0.7), 4, 0.7)
-    assert (own["verdict"], own["reason"]) == ("", "")
-    assert cell(cells, "s,H=I", "ERM")["paper"] == 0.7  # the paper does not name H
+    assert own["mean"] == pytest.approx(0.7)
+    assert own["n_seeds"] == 4
+    assert own["paper"] == 0.7
+    assert own["verdict"] == ""
+    assert own["reason"] == ""
+    of_identity = cell(cells, "s,H=I", "ERM")
+    assert of_identity["paper"] == 0.7  # the paper does not name H
     other = cell(cells, "s", "ERM", "oracle")
-    assert (other["verdict"], other["paper"]) == ("not comparable", 0.7)
-    assert cell(cells, "s", "KerHRM (first iteration)", INFERRED)["paper"] == 0.6
+    assert other["verdict"] == "not comparable"
+    assert other["paper"] == 0.7
+    first_iteration = cell(cells, "s", "KerHRM (first iteration)", INFERRED)
+    assert first_iteration["paper"] == 0.6
     reference = cell(cells, "s", "ref: majority", "none")
-    assert (reference["verdict"], math.isnan(reference["paper"])) == ("", True)
+    assert reference["verdict"] == ""
+    assert math.isnan(reference["paper"])
 
 
 @pytest.mark.parametrize(
@@ -344,21 +409,26 @@ def test_other_sizes_and_fallback_data_are_not_compared(mark: str, source: str) 
 
 
 def test_a_single_seed_has_no_interval() -> None:
-    cells = make_table(seeds_of({m: [0.7] for _, _, m, _ in ROWS}), "t", "", PAPER)
-    assert cells[["std", "ci_low", "ci_high"]].isna().all(axis=None)
+    one_seed = {method: [0.7] for _, _, method, _ in ROWS}
+    cells = make_table(seeds_of(one_seed), "t", "", PAPER)
+    intervals = cells[["std", "ci_low", "ci_high"]]
+    assert intervals.isna().all(axis=None)
 
 
 def test_a_failed_seed_fails_its_cell() -> None:
     scores = seeds_of({"ERM": [0.7, float("nan"), 0.7, 0.7]})
-    found = cell(make_table(scores, "t", "", PAPER), "s", "ERM")
-    assert (found["verdict"], found["reason"]) == ("failed", "no value (1 of 4 seeds)")
-    assert math.isnan(found["mean"])
+    cells = make_table(scores, "t", "", PAPER)
+    failed = cell(cells, "s", "ERM")
+    assert failed["verdict"] == "failed"
+    assert failed["reason"] == "no value (1 of 4 seeds)"
+    assert math.isnan(failed["mean"])
 
 
 @pytest.mark.parametrize(
     "text", ["table1: {r2=0.7: {ERM: 3}}", "a: [", "- 1", "a: {b: {c: {d: x}}}"]
 )
 def test_malformed_values_of_the_paper_are_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "paper.yaml").write_text(text)
+    path = tmp_path / "paper.yaml"
+    path.write_text(text)
     with pytest.raises(KerhrmError, match=r"paper\.yaml"):
-        load_paper_values(tmp_path / "paper.yaml")
+        load_paper_values(path)

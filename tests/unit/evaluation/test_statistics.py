@@ -12,6 +12,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
 
 from kerhrm_paper.evaluation.statistics import holm, summarise, tail
 
@@ -149,7 +150,8 @@ def test_equivalence_is_two_one_sided_tests_and_an_interval_inside(
     most = reference + margin
     above = scipy.stats.ttest_1samp(values, least, alternative="greater")
     below = scipy.stats.ttest_1samp(values, most, alternative="less")
-    assert p == pytest.approx(max(above.pvalue, below.pvalue), abs=1e-9)
+    less_sure = max(above.pvalue, below.pvalue)
+    assert p == pytest.approx(less_sure, abs=1e-9)
 
     interval = scipy.stats.ttest_1samp(values, reference).confidence_interval(0.90)
     low = interval.low - reference
@@ -168,7 +170,8 @@ def test_both_tests_have_their_size_beside_the_papers_own_error(
     samples = 2000
     margin = 2.0
     ours = rng.normal(size=(samples, seeds))
-    papers = rng.normal(size=(samples, runs)).mean(axis=1)
+    of_runs = rng.normal(size=(samples, runs))
+    papers = of_runs.mean(axis=1)
     different = 0
     equivalent = 0
     for values, reference in zip(ours, papers, strict=True):
@@ -199,7 +202,8 @@ def test_without_any_spread_all_is_certain(distance: float, p: float) -> None:
 
 def test_holm_by_hand() -> None:
     # .005 x 4, .01 x 3, .03 x 2, and .04 x 1, which may not fall below the one before
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    corrected = holm([0.01, 0.04, 0.03, 0.005])
+    assert corrected == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
     assert list(holm([0.04])) == [0.04]
     assert len(holm([])) == 0
@@ -224,9 +228,11 @@ def test_holm_knows_no_order_and_ignores_what_is_no_test(
     p: np.ndarray, data: st.DataObject
 ) -> None:
     adjusted = holm(p)
-    order = np.array(data.draw(st.permutations(range(len(p)))))
-    np.testing.assert_array_equal(holm(p[order]), adjusted[order])
-    np.testing.assert_array_equal(holm([NAN, *p, NAN]), [NAN, *adjusted, NAN])
+    permutation = data.draw(st.permutations(range(len(p))))
+    order = np.array(permutation)
+    assert_array_equal(holm(p[order]), adjusted[order])
+    with_holes = holm([NAN, *p, NAN])
+    assert_array_equal(with_holes, [NAN, *adjusted, NAN])
     bonferroni = np.minimum(1, len(p) * p)
     assert (adjusted >= p).all()
     assert (adjusted <= bonferroni).all()

@@ -10,6 +10,7 @@ import pytest
     "module",
     [
         "evaluation.scores",
+        "evaluation.bands",
         "evaluation.endpoints",
         "reporting.tables",
         "reporting.verify",

@@ -100,4 +100,5 @@ def test_blocks_make_no_difference() -> None:
         part = Linearisation.along(network, points, weights)
         _, along = part(last)
         total += along.numpy()
-    assert_allclose(total, whole[-5:], rtol=1e-9)
+    expected = whole[-5:]
+    assert_allclose(total, expected, rtol=1e-9)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -11,7 +12,9 @@ from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 
-N, D, K = 25, 5, 4
+N = 25
+D = 5
+K = 4
 NETWORKS = {
     "mlp": NetworkOptions(widths=[6, 4]),
     "module": NetworkOptions(module="factories:mlp"),
@@ -20,7 +23,8 @@ NETWORKS = {
 
 @pytest.fixture(params=NETWORKS)
 def network(request: pytest.FixtureRequest) -> Network:
-    return build(NETWORKS[request.param], 4, D).to(torch.float64)
+    network = build(NETWORKS[request.param], 4, D)
+    return network.to(torch.float64)
 
 
 @pytest.fixture
@@ -31,11 +35,14 @@ def x() -> Tensor:
 def gradients(network: Network, x: Tensor) -> np.ndarray:
     """Phi (n, p), one point after the other."""
     leaves = network.trainable()
-    rows = [
-        torch.autograd.grad(leaves(x[i : i + 1]).sum(), [*leaves.weights.values()])
-        for i in range(len(x))
-    ]
-    return torch.stack([torch.cat([g.flatten() for g in row]) for row in rows]).numpy()
+    weights = list(leaves.weights.values())
+    rows = []
+    for i in range(len(x)):
+        output = leaves(x[i : i + 1]).sum()
+        of_point = torch.autograd.grad(output, weights)
+        flat = [gradient.flatten() for gradient in of_point]
+        rows.append(torch.cat(flat))
+    return torch.stack(rows).numpy()
 
 
 def test_it_is_the_truncated_svd_of_the_explicit_matrix(
@@ -45,10 +52,15 @@ def test_it_is_the_truncated_svd_of_the_explicit_matrix(
     fitted = NTFMap.fit(network, x, K)
     psi, f0 = fitted.transform(new)
     assert_close(f0, network(new))
-    u, s, vt = np.linalg.svd(gradients(network, x), full_matrices=False)
-    signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
-    np.testing.assert_allclose(fitted.s, s[:K], rtol=1e-9)
-    np.testing.assert_allclose(fitted.psi, u[:, :K] * s[:K] * signs, atol=1e-7)
-    np.testing.assert_allclose(
-        psi, gradients(network, new) @ vt[:K].T * signs, atol=1e-7
-    )
+    phi = gradients(network, x)
+    phi_of_new = gradients(network, new)
+    u, s, vt = np.linalg.svd(phi, full_matrices=False)
+    signs = []
+    for column in u.T[:K]:
+        largest = np.abs(column).argmax()
+        signs.append(np.sign(column[largest]))
+    expected = u[:, :K] * s[:K] * signs
+    expected_of_new = phi_of_new @ vt[:K].T * signs
+    assert_allclose(fitted.s, s[:K], rtol=1e-9)
+    assert_allclose(fitted.psi, expected, atol=1e-7)
+    assert_allclose(psi, expected_of_new, atol=1e-7)

@@ -39,14 +39,16 @@ class WrittenOut(nn.Module):
         self.w = nn.ParameterList(t.clone() for t in mlp.weights.values())
 
     def forward(self, x: Tensor) -> Tensor:
-        for weight, bias in zip(self.w[:-2:2], self.w[1:-2:2], strict=True):
+        *hidden, last_weight, last_bias = self.w
+        for weight, bias in zip(hidden[::2], hidden[1::2], strict=True):
             x = (x @ weight.T + bias).clamp_min(0)
-        return x @ self.w[-2].T + self.w[-1]
+        return x @ last_weight.T + last_bias
 
 
 def as_module(network: Network, entry: str) -> nn.Module:
     """A module of the factory, with the network's weights."""
-    module: nn.Module = load_entry(entry)(ENTRIES[entry]).double()
+    make = load_entry(entry)
+    module: nn.Module = make(ENTRIES[entry]).double()
     module.load_state_dict(network.weights, strict=False)
     return module
 
@@ -55,17 +57,19 @@ def as_module(network: Network, entry: str) -> nn.Module:
 def test_factors_give_the_kernel_and_outputs_of_autograd(
     sizes: tuple[int, ...], autograd_rows: Rows
 ) -> None:
-    mlp, x = (
-        init_mlp(0, sizes).to(torch.float64),
-        torch.randn(N, 3, dtype=torch.float64),
-    )
-    written, other = WrittenOut(mlp), x[:4] - 1
-    (left, f0), (right, _) = extract(mlp, x), extract(mlp, other)
-    phi, phi_other = autograd_rows(written, x), autograd_rows(written, other)
+    mlp = init_mlp(0, sizes).to(torch.float64)
+    x = torch.randn(N, 3, dtype=torch.float64)
+    written = WrittenOut(mlp)
+    other = x[:4] - 1
+    left, f0 = extract(mlp, x)
+    right, _ = extract(mlp, other)
+    phi = autograd_rows(written, x)
+    phi_other = autograd_rows(written, other)
     assert phi.shape == (N, mlp.n_parameters)
     assert_close(left.kernel(left), phi @ phi.mT, **CLOSE)
     assert_close(left.kernel(right), phi @ phi_other.mT, **CLOSE)
-    assert_close(f0, written(x).squeeze(-1))
+    expected = written(x).squeeze(-1)
+    assert_close(f0, expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -74,38 +78,49 @@ def test_kernel_with_itself_by_blocks(
 ) -> None:
     """Symmetric bit for bit, and single precision errs by rounding alone."""
     monkeypatch.setattr(ntf_module, "ROWS", 16)
-    mlp, x = init_mlp(0, (3, 200, 1)).to(dtype), torch.randn(50, 3, dtype=dtype)
-    (ntf, _), (twin, _) = extract(mlp, x), extract(mlp, x)
-    exact, _ = extract(mlp.to(torch.float64), x.double())
+    mlp = init_mlp(0, (3, 200, 1)).to(dtype)
+    x = torch.randn(50, 3, dtype=dtype)
+    ntf, _ = extract(mlp, x)
+    twin, _ = extract(mlp, x)
+    in_double = mlp.to(torch.float64)
+    exact, _ = extract(in_double, x.double())
     kappa = ntf.kernel(ntf)
     assert torch.equal(kappa, kappa.mT)
     terms = zip(exact.inputs, exact.deltas, strict=True)  # type: ignore[attr-defined]
-    expected = sum((a @ a.mT + 1) * (d @ d.mT) for a, d in terms)
+    expected = 0.0
+    for a, d in terms:
+        weighted = (a @ a.mT + 1) * (d @ d.mT)
+        expected = expected + weighted
     scale = expected.diagonal().sqrt()
-    bound = 20 * torch.finfo(dtype).eps * torch.outer(scale, scale)
+    rounding = torch.finfo(dtype).eps
+    bound = 20 * rounding * torch.outer(scale, scale)
     for found in (kappa, ntf.kernel(twin)):
-        assert bool(((found - expected).abs() <= bound).all())
+        error = (found - expected).abs()
+        assert (error <= bound).all()
 
 
 @pytest.fixture(params=ENTRIES)
 def network(request: pytest.FixtureRequest) -> Network:
-    return build(NetworkOptions(module=request.param), 0, ENTRIES[request.param]).to(
-        torch.float64
-    )
+    entry = request.param
+    options = NetworkOptions(module=entry)
+    return build(options, 0, ENTRIES[entry]).to(torch.float64)
 
 
 @pytest.fixture
-def x(request: pytest.FixtureRequest, network: Network) -> Tensor:
-    return torch.randn(
-        N, ENTRIES[request.node.callspec.params["network"]], dtype=torch.float64
-    )
+def entry(request: pytest.FixtureRequest) -> str:
+    """Name of the factory of ``network``."""
+    return request.node.callspec.params["network"]
 
 
 @pytest.fixture
-def phi(
-    request: pytest.FixtureRequest, network: Network, x: Tensor, autograd_rows: Rows
-) -> Tensor:
-    return autograd_rows(as_module(network, request.node.callspec.params["network"]), x)
+def x(entry: str) -> Tensor:
+    return torch.randn(N, ENTRIES[entry], dtype=torch.float64)
+
+
+@pytest.fixture
+def phi(entry: str, network: Network, x: Tensor, autograd_rows: Rows) -> Tensor:
+    module = as_module(network, entry)
+    return autograd_rows(module, x)
 
 
 def test_modules_have_the_kernel_and_outputs_of_autograd(
@@ -116,8 +131,10 @@ def test_modules_have_the_kernel_and_outputs_of_autograd(
     assert_close(f0, network(x))
     assert_close(ntf.kernel(ntf), phi @ phi.mT, **CLOSE)
     few, _ = extract(network, x[:3])
-    assert_close(few.kernel(ntf), phi[:3] @ phi.mT, **CLOSE)
-    assert all(torch.equal(w, before[name]) for name, w in network.weights.items())
+    first_rows = phi[:3]
+    assert_close(few.kernel(ntf), first_rows @ phi.mT, **CLOSE)
+    for name, w in network.weights.items():
+        assert torch.equal(w, before[name])
 
 
 def test_blocks_and_chunks_change_nothing(
@@ -133,23 +150,29 @@ def test_blocks_and_chunks_change_nothing(
     ]:
         ntf = PerSampleNTF(network, x, block, chunk)
         other = replace(ntf, x=x[1:])
-        assert_close(ntf.kernel(other), phi @ phi[1:].mT, **CLOSE)
+        kernel_of_rows = ntf.kernel(other)
+        expected = phi @ phi[1:].mT
+        assert_close(kernel_of_rows, expected, **CLOSE)
 
 
 def test_it_works_where_gradients_are_switched_off(network: Network, x: Tensor) -> None:
     ntf, _ = extract(network, x)
     expected = ntf.kernel(ntf)
     with torch.inference_mode():
-        inside, _ = extract(network.each(Tensor.clone), x.clone())
+        clone = network.each(Tensor.clone)
+        inside, _ = extract(clone, x.clone())
         assert torch.equal(inside.kernel(inside), expected)
 
 
 def test_single_precision_is_summed_in_double(autograd_rows: Rows) -> None:
-    network, x = build(NetworkOptions(module="factories:mlp"), 0, 5), torch.randn(N, 5)
+    network = build(NetworkOptions(module="factories:mlp"), 0, 5)
+    x = torch.randn(N, 5)
     ntf, f0 = extract(network, x)
     kernel = ntf.kernel(ntf)
-    assert (kernel.dtype, f0.dtype) == (torch.float64, torch.float32)
-    rows = autograd_rows(as_module(network, "factories:mlp").float(), x).double()
+    assert kernel.dtype == torch.float64
+    assert f0.dtype == torch.float32
+    module = as_module(network, "factories:mlp").float()
+    rows = autograd_rows(module, x).double()
     # single precision where rows are made: their sums have its error once, not p times
     assert_close(kernel, rows @ rows.mT, rtol=1e-6, atol=1e-6)
 
@@ -165,26 +188,36 @@ def test_no_tensor_outgrows_a_block() -> None:
             return result
 
     network = build(NetworkOptions(module="factories:wide"), 0, 32)
-    ntf = PerSampleNTF(network, torch.randn(24, 32), block_size=128)
+    points = torch.randn(24, 32)
+    ntf = PerSampleNTF(network, points, block_size=128)
     with LargestTensor() as seen:
         ntf.kernel(ntf)
-    assert 24 * 64 <= seen.numel <= 24 * 128 < 24 * 32 * 64
+    of_a_block = 24 * 128
+    of_all_rows = 24 * 32 * 64
+    assert 24 * 64 <= seen.numel <= of_a_block
+    assert of_a_block < of_all_rows
 
 
 def test_differences_of_accumulating_gradients_differ_by_rounding_alone() -> None:
     """As the authors' scripts take them, in float32: gradients are never set to 0."""
     generator = torch.Generator().manual_seed(0)
-    network, x = init_mlp(0, (10, 1024, 1)), torch.randn(300, 10, generator=generator)
+    network = init_mlp(0, (10, 1024, 1))
+    x = torch.randn(300, 10, generator=generator)
     written = WrittenOut(network)
-    rows, before = [], torch.zeros(())
+    rows = []
+    before = torch.zeros(())
     for point in x:
-        written(point[None]).sum().backward()
-        after = torch.cat([w.grad.flatten() for w in written.parameters()])
+        output = written(point[None]).sum()
+        output.backward()
+        gradients = [w.grad.flatten() for w in written.parameters()]
+        after = torch.cat(gradients)
         rows.append((after - before).double())
         before = after
     phi = torch.stack(rows)
     features, _ = extract(network, x)
     kernel = features.kernel(features).double()
-    accumulated = torch.linalg.eigvalsh(phi @ phi.mT)[-15:].sqrt()
-    exact = torch.linalg.eigvalsh(kernel)[-15:].sqrt()
+    eigenvalues = torch.linalg.eigvalsh(phi @ phi.mT)
+    expected_eigenvalues = torch.linalg.eigvalsh(kernel)
+    accumulated = eigenvalues[-15:].sqrt()
+    exact = expected_eigenvalues[-15:].sqrt()
     assert_close(accumulated, exact, rtol=1e-6, atol=0.0)

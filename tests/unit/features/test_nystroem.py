@@ -15,7 +15,9 @@ from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 
-N, D, K = 300, 6, 5
+N = 300
+D = 6
+K = 5
 NETWORKS = {
     "mlp": NetworkOptions(widths=[32]),
     "deep": NetworkOptions(widths=[16, 8]),
@@ -25,7 +27,8 @@ NETWORKS = {
 
 def points(seed: int, n: int = N, d: int = D) -> Tensor:
     rng = np.random.default_rng(seed)
-    return torch.from_numpy(rng.standard_normal((n, d)).astype(np.float32))
+    draws = rng.standard_normal((n, d))
+    return torch.from_numpy(draws.astype(np.float32))
 
 
 def landmarks(m: int, oversampling: float = 1.5) -> NystroemOptions:
@@ -40,18 +43,22 @@ def network() -> Network:
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_with_all_points_as_landmarks_it_is_the_exact_decomposition(kind: str) -> None:
     d = 2 * 14 * 14 if kind == "module" else D
-    network, x, new = build(NETWORKS[kind], 0, d), points(0, 60, d), points(1, 20, d)
+    network = build(NETWORKS[kind], 0, d)
+    x = points(0, 60, d)
+    new = points(1, 20, d)
     exact = NTFMap.fit(network, x, K)
-    found = NystroemMap.fit(network, x, K, landmarks(60, 60 / K))
-    assert_close(found.s.double(), exact.s, rtol=1e-4, atol=0)
-    assert_close(found.f0.double(), exact.f0, rtol=0, atol=1e-6)
-    for got, expected in (
-        (found.psi, exact.psi),
-        (found.transform(new)[0], exact.transform(new)[0]),
-    ):
-        assert_close(
-            got.double(), expected, rtol=0, atol=2e-3 * float(expected.abs().max())
-        )
+    every_point = landmarks(60, 60 / K)
+    found = NystroemMap.fit(network, x, K, every_point)
+    s = found.s.double()
+    assert_close(s, exact.s, rtol=1e-4, atol=0)
+    f0 = found.f0.double()
+    assert_close(f0, exact.f0, rtol=0, atol=1e-6)
+    psi_of_new, _ = found.transform(new)
+    exact_of_new, _ = exact.transform(new)
+    for psi, expected in ((found.psi, exact.psi), (psi_of_new, exact_of_new)):
+        size = float(expected.abs().max())
+        in_double = psi.double()
+        assert_close(in_double, expected, rtol=0, atol=2e-3 * size)
 
 
 def test_psi_is_the_projection_of_phi_onto_orthonormal_directions(
@@ -61,9 +68,12 @@ def test_psi_is_the_projection_of_phi_onto_orthonormal_directions(
     found = NystroemMap.fit(network, x, K, landmarks(40))
     ntf, _ = module.extract(network, found.z)
     inner = found.weights.mT @ ntf.kernel(ntf) @ found.weights
-    assert_close(inner, torch.eye(K), rtol=0, atol=1e-3)
-    assert_close(found.transform(x)[0], found.psi, rtol=0, atol=1e-3)
-    assert_close(found.u.mT @ found.u, torch.eye(K), rtol=0, atol=1e-3)
+    identity = torch.eye(K)
+    psi, _ = found.transform(x)
+    assert_close(inner, identity, rtol=0, atol=1e-3)
+    assert_close(psi, found.psi, rtol=0, atol=1e-3)
+    products = found.u.mT
+    assert_close(products @ found.u, identity, rtol=0, atol=1e-3)
 
 
 def test_more_landmarks_hold_more_and_none_too_much(network: Network) -> None:
@@ -71,20 +81,23 @@ def test_more_landmarks_hold_more_and_none_too_much(network: Network) -> None:
     exact = NTFMap.fit(network, x, K).s
     shares = []
     for m in (20, 80, 300):
-        s = NystroemMap.fit(network, x, K, landmarks(m)).s.double()
-        assert bool((s <= exact * (1 + 1e-4)).all())  # singular values interlace
-        shares.append(float((s**2).sum() / (exact**2).sum()))
-    assert shares[0] < shares[1] < shares[2]
-    assert shares[2] > 0.9999
+        found = NystroemMap.fit(network, x, K, landmarks(m))
+        s = found.s.double()
+        assert (s <= exact * (1 + 1e-4)).all()  # singular values interlace
+        held = (s**2).sum()
+        share = held / (exact**2).sum()
+        shares.append(float(share))
+    few, many, every = shares
+    assert few < many < every
+    assert every > 0.9999
 
 
 def test_landmarks_belong_to_the_seed_and_chunks_make_no_difference(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x = points(0)
-    whole, other = (
-        NystroemMap.fit(network, x, K, landmarks(50), seed) for seed in (1, 2)
-    )
+    whole = NystroemMap.fit(network, x, K, landmarks(50), 1)
+    other = NystroemMap.fit(network, x, K, landmarks(50), 2)
     monkeypatch.setattr(module, "CHUNK", 50 * 7)
     again = NystroemMap.fit(network, x, K, landmarks(50), 1)
     assert torch.equal(again.z, whole.z)
@@ -93,7 +106,9 @@ def test_landmarks_belong_to_the_seed_and_chunks_make_no_difference(
 
 
 def test_what_does_not_fit_is_refused(network: Network) -> None:
+    x = points(0)
     with pytest.raises(KerhrmError, match="k=5 needs 1 <= k <= 4 landmarks; choose k"):
-        NystroemMap.fit(network, points(0), K, landmarks(4))
+        NystroemMap.fit(network, x, K, landmarks(4))
+    one_point = x[:1].repeat(N, 1)
     with pytest.raises(KerhrmError, match="rank 1, less than k=5; set k <= 1"):
-        NystroemMap.fit(network, points(0)[:1].repeat(N, 1), K, landmarks(50))
+        NystroemMap.fit(network, one_point, K, landmarks(50))

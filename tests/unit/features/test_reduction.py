@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
@@ -16,15 +17,13 @@ K = 5
 def features(n: int, p: int = 40, seed: int = 0, decay: float = 0.8) -> np.ndarray:
     """A matrix Phi (n, p) of full column rank with decaying singular values."""
     rng = np.random.default_rng(seed)
-    left, right = (
-        np.linalg.qr(rng.standard_normal((n, p)))[0],
-        rng.standard_normal((p, p)),
-    )
-    return (
-        left
-        * (10 * decay ** np.arange(left.shape[1]))
-        @ np.linalg.qr(right)[0][: left.shape[1]]
-    )
+    entries = rng.standard_normal((n, p))
+    left, _ = np.linalg.qr(entries)
+    entries = rng.standard_normal((p, p))
+    right, _ = np.linalg.qr(entries)
+    rank = left.shape[1]
+    singular_values = 10 * decay ** np.arange(rank)
+    return left * singular_values @ right[:rank]
 
 
 def gram(phi: np.ndarray) -> Tensor:
@@ -40,24 +39,32 @@ def test_reduction_is_the_truncated_svd(
     phi = features(n)
     got_u, got_s = reduce(gram(phi), K)
     u, s, _ = np.linalg.svd(phi, full_matrices=False)
-    signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
-    np.testing.assert_allclose(got_s, s[:K], rtol=1e-9)
-    np.testing.assert_allclose(got_u, u[:, :K] * signs, atol=1e-7)
+    signs = []
+    for column in u.T[:K]:
+        largest = np.abs(column).argmax()
+        signs.append(np.sign(column[largest]))
+    assert_allclose(got_s, s[:K], rtol=1e-9)
+    expected = u[:, :K] * signs
+    assert_allclose(got_u, expected, atol=1e-7)
 
 
 def test_signs_depend_on_the_subspace_alone() -> None:
-    u = torch.from_numpy(np.random.default_rng(0).standard_normal((8, 3)))
+    rng = np.random.default_rng(0)
+    u = torch.from_numpy(rng.standard_normal((8, 3)))
     fixed = fix_signs(u)
     flips = torch.tensor([1.0, -1.0, -1.0], dtype=u.dtype)
-    assert torch.equal(fixed, fix_signs(u * flips))
+    expected = fix_signs(u * flips)
+    assert torch.equal(fixed, expected)
     assert torch.equal(fixed.abs(), u.abs())
-    assert torch.equal(fixed.amax(0), u.abs().amax(0))
+    largest = u.abs().amax(0)
+    assert torch.equal(fixed.amax(0), largest)
 
 
 @pytest.mark.parametrize("k", [0, 13])
 def test_dimension_outside_the_data_is_refused(k: int) -> None:
+    kappa = gram(features(12))
     with pytest.raises(KerhrmError, match=rf"k={k} needs 1 <= k <= n=12; choose k"):
-        reduce(gram(features(12)), k)
+        reduce(kappa, k)
 
 
 @given(
@@ -69,9 +76,10 @@ def test_dimension_outside_the_data_is_refused(k: int) -> None:
 def test_more_dimensions_than_rank_are_refused(
     rank: int, n: int, dtype: torch.dtype, seed: int
 ) -> None:
-    kappa = gram(features(n, p=rank, seed=seed)).to(dtype)
-    assert reduce(kappa, rank)[1].shape == (rank,)
-    with pytest.raises(
-        KerhrmError, match=rf"rank {rank}, less than k={rank + 1}; set k <= {rank}"
-    ):
+    phi = features(n, p=rank, seed=seed)
+    kappa = gram(phi).to(dtype)
+    _, s = reduce(kappa, rank)
+    assert s.shape == (rank,)
+    message = rf"rank {rank}, less than k={rank + 1}; set k <= {rank}"
+    with pytest.raises(KerhrmError, match=message):
         reduce(kappa, rank + 1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
@@ -17,13 +18,16 @@ from kerhrm.networks.options import NetworkOptions
 @pytest.fixture
 def points() -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
-    x = random.standard_normal((40, 5)) + np.arange(5)
-    return x, x[:, 0] * x[:, 1] + random.standard_normal(40)
+    draws = random.standard_normal((40, 5))
+    x = draws + np.arange(5)
+    noise = random.standard_normal(40)
+    return x, x[:, 0] * x[:, 1] + noise
 
 
 @pytest.fixture
 def network() -> Network:
-    return build(NetworkOptions(widths=[64]), seed=0, d=5)
+    options = NetworkOptions(widths=[64])
+    return build(options, seed=0, d=5)
 
 
 def test_tangent_features_span_those_of_the_landmarks(
@@ -31,46 +35,51 @@ def test_tangent_features_span_those_of_the_landmarks(
 ) -> None:
     """With all points as landmarks it is kernel ridge regression, the inputs a linear
     kernel."""
-    x = torch.from_numpy(points[0].astype(np.float32))
-    y = points[1]
+    inputs, y = points
+    x = torch.from_numpy(inputs.astype(np.float32))
     columns = Columns.extract(network, x, n_landmarks=40)
-    beta, intercept = columns.whole.solve(y, 0.5)
-    kernel = extract(network, x)[0].kernel(extract(network, x)[0]).double().numpy()
-    kernel = kernel + columns.scale**2 * points[0] @ points[0].T
+    whole = columns.whole
+    beta, intercept = whole.solve(y, 0.5)
+
+    ntf, _ = extract(network, x)
+    kernel = ntf.kernel(ntf).double().numpy()
+    kernel = kernel + columns.scale**2 * inputs @ inputs.T
     centre = np.eye(40) - 1 / 40
-    penalty = 0.5 * columns.whole.values.sum() / 40
-    expected = KernelRidge(alpha=penalty, kernel="precomputed").fit(
-        centre @ kernel @ centre, y - y.mean()
-    )
-    design = centre @ columns.whole.u * np.sqrt(columns.whole.values)
-    fitted = design @ (columns.whole.v.T @ beta)
-    np.testing.assert_allclose(
-        fitted, expected.predict(centre @ kernel @ centre), atol=1e-3
-    )
+    centred = centre @ kernel @ centre
+    penalty = 0.5 * whole.values.sum() / 40
+    oracle = KernelRidge(alpha=penalty, kernel="precomputed")
+    oracle.fit(centred, y - y.mean())
+
+    design = centre @ whole.u * np.sqrt(whole.values)
+    fitted = design @ (whole.v.T @ beta)
+    expected = oracle.predict(centred)
+    assert_allclose(fitted, expected, atol=1e-3)
     assert np.isfinite(intercept)
 
 
 def test_a_model_predicts_what_it_has_fitted(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:
-    x, y = torch.from_numpy(points[0].astype(np.float32)), points[1]
+    inputs, y = points
+    x = torch.from_numpy(inputs.astype(np.float32))
     columns = Columns.extract(network, x)
+    whole = columns.whole
     model = columns.fit(y)
     assert model.tangents is not None  # the product of two inputs is not linear
-    beta, intercept = columns.whole.solve(y, model.ridge)
-    inside = columns.whole.u * np.sqrt(columns.whole.values) @ columns.whole.v.T
-    np.testing.assert_allclose(
-        model(x).numpy(),
-        (inside + columns.whole.mean) @ beta + intercept,
-        rtol=1e-3,
-        atol=1e-3,
-    )
+    beta, intercept = whole.solve(y, model.ridge)
+    scaled = whole.u * np.sqrt(whole.values)
+    centred = scaled @ whole.v.T
+    expected = (centred + whole.mean) @ beta + intercept
+    outputs = model(x).numpy()
+    assert_allclose(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_a_line_is_fitted_by_the_inputs_alone(network: Network) -> None:
-    x = torch.randn(60, 5, generator=torch.Generator().manual_seed(0))
-    model = fit_ridge(network, x, 2 * x[:, 0] - x[:, 3] + 1)
-    np.testing.assert_allclose(model.slopes, [2, 0, 0, -1, 0], atol=1e-3)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(60, 5, generator=generator)
+    y = 2 * x[:, 0] - x[:, 3] + 1
+    model = fit_ridge(network, x, y)
+    assert_allclose(model.slopes, [2, 0, 0, -1, 0], atol=1e-3)
     assert model.intercept == pytest.approx(1, abs=1e-3)
 
 
@@ -79,22 +88,29 @@ def test_without_information_the_mean_predicts(
     x: torch.Tensor, network: Network
 ) -> None:
     y = torch.arange(len(x)).double()
-    assert fit_ridge(network, x, y)(x).numpy() == pytest.approx(
-        np.full(len(x), float(y.mean()))
-    )
+    model = fit_ridge(network, x, y)
+    mean_of_y = float(y.mean())
+    mean = np.full(len(x), mean_of_y)
+    assert model(x).numpy() == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_columns_of_few_points(weighted: bool) -> None:
     """Decomposed by the points, where one by the columns would take minutes."""
-    random, n = np.random.default_rng(0), 30
-    x, y = random.normal(size=(n, MANY_COLUMNS + 1)), random.normal(size=n)
+    random = np.random.default_rng(0)
+    n = 30
+    x = random.normal(size=(n, MANY_COLUMNS + 1))
+    y = random.normal(size=n)
     weights = random.random(n) if weighted else np.ones(n)
     weights /= weights.mean()
     path = RidgePath.decompose(x, weights)
     assert path.v.shape == (MANY_COLUMNS + 1, n - 1)
-    np.testing.assert_allclose(path.v.T @ path.v, np.eye(n - 1), atol=1e-9)
+    products = path.v.T
+    identity = np.eye(n - 1)
+    assert_allclose(products @ path.v, identity, atol=1e-9)
     beta, intercept = path.solve(y, 0.1)
-    oracle = Ridge(alpha=0.1 * path.values.sum() / n).fit(x, y, weights)
-    np.testing.assert_allclose(beta, oracle.coef_, atol=1e-9)
+    penalty = 0.1 * path.values.sum() / n
+    oracle = Ridge(alpha=penalty)
+    oracle.fit(x, y, weights)
+    assert_allclose(beta, oracle.coef_, atol=1e-9)
     assert intercept == pytest.approx(oracle.intercept_)

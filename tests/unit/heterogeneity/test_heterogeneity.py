@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from scipy import stats
 
 from kerhrm.algorithm.options import (
@@ -36,8 +37,10 @@ def flipped(n: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     rows."""
     random = np.random.default_rng(seed)
     x = random.standard_normal((n, 3))
-    sign = np.where(random.random(n) < share, -1, 1)
-    y = sign * x[:, 0] + x[:, 1] + 0.3 * random.standard_normal(n)
+    is_flipped = random.random(n) < share
+    sign = np.where(is_flipped, -1, 1)
+    noise = 0.3 * random.standard_normal(n)
+    y = sign * x[:, 0] + x[:, 1] + noise
     return np.column_stack([x, np.ones(n)]), y
 
 
@@ -46,14 +49,17 @@ def test_the_p_value_is_uniform_where_residuals_are_exchangeable() -> None:
     for seed in range(20):
         random = np.random.default_rng(seed)
         features = orthonormal(random.standard_normal((60, 2)))
-        test = against_permutations(features, random.standard_normal(60), EXACT, seed)
+        residuals = random.standard_normal(60)
+        test = against_permutations(features, residuals, EXACT, seed)
         p_values.append(float(test.p_value))
     # the second larger permutation of 39 comes as the l-th: P(p <= 2 / l) = 2 / l
-    possible = np.array([0, 1 / 40, *(2 / np.arange(40, 1, -1))])
+    lengths = np.arange(40, 1, -1)
+    possible = np.array([0, 1 / 40, *(2 / lengths)])
     cells = np.searchsorted(possible, np.array(p_values) - 1e-9)
-    np.testing.assert_allclose(possible[cells], p_values)
+    assert_allclose(possible[cells], p_values)
     width = possible[cells] - possible[cells - 1]
-    spread = p_values - width * np.random.default_rng(0).random(20)
+    shift = np.random.default_rng(0).random(20)
+    spread = p_values - width * shift
     assert stats.kstest(spread, "uniform").pvalue > 0.01
 
 
@@ -64,8 +70,10 @@ def test_at_level_0_nothing_is_detected() -> None:
     test = test_heterogeneity(features, y, options=never)
     assert not test.detected
     assert 0 < test.p_value <= 1
-    low = in_sequence(iter([2.0, *[1.0] * 39]), n_permutations=39, level=0.0)
-    assert (low.p_value, low.detected) == (1 / 40, False)
+    one_larger = iter([2.0, *[1.0] * 39])
+    low = in_sequence(one_larger, n_permutations=39, level=0.0)
+    assert low.p_value == 1 / 40
+    assert not low.detected
 
 
 @pytest.mark.parametrize("level", [-0.1, 7.0])
@@ -79,7 +87,8 @@ def test_a_level_is_a_probability(kind: Any, level: float) -> None:
 def test_options_of_another_kind_are_refused() -> None:
     features, y = flipped(100, 0.3)
     by_name: Any = {"n_permutations": 19}
-    assert len(test_heterogeneity(features, y, options=by_name).null) == 19
+    test = test_heterogeneity(features, y, options=by_name)
+    assert len(test.null) == 19
     others: tuple[Any, ...] = ("strict", 3, KerHRMOptions(), {"level": 3})
     for given in others:
         with pytest.raises(KerhrmError, match=r"^options(: level=3:)? must be"):
@@ -91,20 +100,20 @@ def test_a_flipped_coefficient_is_found() -> None:
     test = test_heterogeneity(features, y, options=FEW)
     assert test.detected
     assert test.p_value == pytest.approx(1 / 40)
-    assert test.gain - np.nanmean(test.null) > 0.05
+    mean_of_null = np.nanmean(test.null)
+    assert test.gain - mean_of_null > 0.05
     assert not test.homogeneous
 
 
 def test_many_columns_do_not_hide_a_flip() -> None:
     random = np.random.default_rng(0)
     x = torch.from_numpy(random.standard_normal((2400, 50)))
-    sign = torch.from_numpy(np.where(random.random(2400) < 0.2, -1.0, 1.0))
-    y = (
-        x[:, 0]
-        + 2 * sign * x[:, 49]
-        + 0.5 * torch.from_numpy(random.standard_normal(2400))
-    )
-    assert test_rows(x[:, :25], y, x, FEW, 0).detected
+    is_flipped = random.random(2400) < 0.2
+    sign = torch.from_numpy(np.where(is_flipped, -1.0, 1.0))
+    noise = 0.5 * torch.from_numpy(random.standard_normal(2400))
+    y = x[:, 0] + 2 * sign * x[:, 49] + noise
+    test = test_rows(x[:, :25], y, x, FEW, 0)
+    assert test.detected
 
 
 def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
@@ -112,8 +121,10 @@ def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
     test = test_heterogeneity(features, y, options=FEW)
     moved = test_heterogeneity(features, 4 * y - 3, options=FEW)
     assert moved.gain == pytest.approx(test.gain)
-    np.testing.assert_allclose(moved.null, test.null, rtol=1e-6, atol=1e-9)
-    mixed = features @ np.random.default_rng(1).standard_normal((4, 4))
+    assert_allclose(moved.null, test.null, rtol=1e-6, atol=1e-9)
+    rng = np.random.default_rng(1)
+    matrix = rng.standard_normal((4, 4))
+    mixed = features @ matrix
     mapped = test_heterogeneity(mixed, y, x=features, options=FEW)
     assert mapped.gain == pytest.approx(test.gain)
 
@@ -131,43 +142,52 @@ def test_a_test_ends_when_it_cannot_detect_anything() -> None:
     test = test_heterogeneity(features, y, options=FEW)
     drawn = np.isfinite(test.null)
     assert drawn.sum() < 10
-    larger = int((test.null[drawn] + FEW.min_gain / 300**0.5 >= test.gain).sum())
-    assert larger == 2  # of 39 two are more than 5 %
-    assert test.p_value == larger / drawn.sum()
+    n_drawn = drawn.sum()
+    least = test.gain - FEW.min_gain / 300**0.5
+    is_larger = test.null[drawn] >= least
+    n_larger = int((is_larger).sum())
+    assert n_larger == 2  # of 39 two are more than 5 %
+    assert test.p_value == n_larger / n_drawn
 
 
 def test_zeros_among_amounts_and_ties_of_counts_are_no_environments() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal((600, 4))
     mean = x @ [1, -1, 0.5, 0.5]
-    amounts = np.exp(mean / 2) * (random.random(600) < 0.4)
-    counts = random.poisson(np.exp(mean / 2 - 1)).astype(float)
-    for y in (amounts, counts):
-        test = test_heterogeneity(x, y, options=FEW)
-        assert test.homogeneous
-        assert test.n_points == (int((y != 0).sum()) if y is amounts else 600)
-    few = np.where(np.arange(600) < 60, np.exp(mean), 0.0)
-    assert np.isnan(test_heterogeneity(x, few, options=FEW).p_value)
+    is_positive = random.random(600) < 0.4
+    amounts = np.exp(mean / 2) * is_positive
+    rates = np.exp(mean / 2 - 1)
+    counts = random.poisson(rates).astype(float)
+    of_amounts = test_heterogeneity(x, amounts, options=FEW)
+    of_counts = test_heterogeneity(x, counts, options=FEW)
+    assert of_amounts.homogeneous
+    assert of_amounts.n_points == int((amounts != 0).sum())
+    assert of_counts.homogeneous
+    assert of_counts.n_points == 600
+    is_first = np.arange(600) < 60
+    few = np.where(is_first, np.exp(mean), 0.0)
+    of_few = test_heterogeneity(x, few, options=FEW)
+    assert np.isnan(of_few.p_value)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
     features, labels = flipped(200, share)
-    x, y = torch.from_numpy(features), torch.from_numpy(labels)
+    x = torch.from_numpy(features)
+    y = torch.from_numpy(labels)
     u, s, _ = torch.linalg.svd(x, full_matrices=False)
     nothing = torch.zeros_like(y)
     problem = Problem(u, s, x[:5], nothing, nothing[:5], y, y[:5], "regression", 4)
     test = test_problem(problem, x, FEW)
     assert test.homogeneous == (share == 0)
-    columns = np.column_stack([features, np.ones(len(features))])
+    ones = np.ones(len(features))
+    columns = np.column_stack([features, ones])
     alone = test_heterogeneity(columns, labels, x=features, options=FEW, seed=4)
     np.testing.assert_array_equal(test.null, alone.null)
     again = HeterogeneityResult.from_arrays(test.arrays())
-    assert (again.gain, again.p_value, again.detected) == (
-        test.gain,
-        test.p_value,
-        test.detected,
-    )
+    assert again.gain == test.gain
+    assert again.p_value == test.p_value
+    assert again.detected == test.detected
 
 
 def test_what_cannot_be_tested_is_refused() -> None:
@@ -182,13 +202,16 @@ def test_what_cannot_be_tested_is_refused() -> None:
 
 
 def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
-    shares = [
-        HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False, n_points=n).visible
-        for n in (80, 125, 700, 4000, 5000)
-    ]
+    def visible(n_points: int | None = None) -> float:
+        given = {} if n_points is None else {"n_points": n_points}
+        null = np.zeros(1)
+        result = HeterogeneityResult(0.0, null, 1.0, detected=False, **given)
+        return result.visible
+
+    shares = [visible(n) for n in (80, 125, 700, 4000, 5000)]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == 1
-    assert np.isnan(HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False).visible)
+    assert np.isnan(visible())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +225,8 @@ def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
     ],
 )
 def test_what_is_no_argument(given: dict[str, Any], message: str) -> None:
-    x = np.random.default_rng(0).normal(size=(120, 2))
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 2))
     arguments = {"features": x, "y": x[:, 0]} | given
     with pytest.raises(KerhrmError, match=message) as caught:
         test_heterogeneity(**arguments)

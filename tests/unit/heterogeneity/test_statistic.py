@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy import stats
 
 from kerhrm.algorithm.labels import label_bins, label_information
@@ -26,9 +27,12 @@ FEW = HeterogeneityOptions(n_init=2)
 
 @given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=30, unique=True))
 def test_normal_scores_know_only_the_order(values: list[int]) -> None:
-    scores = normal_scores(np.array(values, dtype=float))
-    assert np.array_equal(np.argsort(scores), np.argsort(values))
-    np.testing.assert_allclose(scores, normal_scores(np.exp(np.array(values) / 1000)))
+    numbers = np.array(values, dtype=float)
+    scores = normal_scores(numbers)
+    order = np.argsort(numbers)
+    assert np.array_equal(np.argsort(scores), order)
+    increasing = np.exp(numbers / 1000)
+    assert_allclose(scores, normal_scores(increasing))
     assert abs(scores.sum()) < 1e-9
 
 
@@ -36,21 +40,27 @@ def test_the_scale_of_the_noise_is_learned() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal((400, 2))
     true = np.exp(x[:, 0])
-    scores, scale, _ = scaled_residuals(
-        x, x[:, 1] + true * random.standard_normal(400), 5, 0
-    )
+    noise = true * random.standard_normal(400)
+    y = x[:, 1] + noise
+    scores, scale, _ = scaled_residuals(x, y, 5, 0)
     assert stats.spearmanr(scale, true).statistic > 0.9
     assert stats.kstest(scores, "norm").pvalue > 0.99
 
 
 def test_many_features_are_led_to_the_one_that_flips() -> None:
     random = np.random.default_rng(0)
-    psi = torch.from_numpy(orthonormal(random.standard_normal((2000, 40))))
-    e = psi[:, 7] * torch.from_numpy(np.where(random.random(2000) < 0.2, -1.6, 0.4))
-    found = leading(psi, e + 0.5 * torch.from_numpy(random.standard_normal(2000)))
+    columns = orthonormal(random.standard_normal((2000, 40)))
+    psi = torch.from_numpy(columns)
+    flipped = random.random(2000) < 0.2
+    slope = torch.from_numpy(np.where(flipped, -1.6, 0.4))
+    noise = 0.5 * torch.from_numpy(random.standard_normal(2000))
+    e = psi[:, 7] * slope
+    found = leading(psi, e + noise)
     assert found.shape == (2000, 8)
-    span = torch.linalg.lstsq(found, psi[:, 7:8]).solution
-    assert float((found @ span)[:, 0] @ psi[:, 7]) / 2000 > 0.9
+    seventh = psi[:, 7:8]
+    span = torch.linalg.lstsq(found, seventh).solution
+    projection = (found @ span)[:, 0]
+    assert projection @ psi[:, 7] / 2000 > 0.9
     few = psi[:, :8]
     assert leading(few, e) is few
 
@@ -62,81 +72,90 @@ def test_a_rank_regression_is_better_than_least_squares_where_noise_has_an_edge(
     x = random.standard_normal((500, 3))
     y = x[:, 0] + random.pareto(1.5, 500)
     points = torch.from_numpy(x.astype(np.float32))
-    columns = Columns.extract(build(NetworkOptions(), 0, 3), points)
-    ranks, squares = rank_regression(columns, y), columns.leave_one_out(y)[0]
-    spread = [float(np.std(mean - x[:, 0])) for mean in (ranks, squares)]
-    assert spread[0] < spread[1] / 3
+    network = build(NetworkOptions(), 0, 3)
+    columns = Columns.extract(network, points)
+    ranks = rank_regression(columns, y)
+    squares, *_ = columns.leave_one_out(y)
+    deviation_of_ranks = np.std(ranks - x[:, 0])
+    deviation_of_squares = np.std(squares - x[:, 0])
+    assert deviation_of_ranks < deviation_of_squares / 3
 
 
 def test_equal_labels_are_spread_up_to_half_way_to_their_neighbours() -> None:
     y = np.array([0.0, 0, 1, 1, 1, 3, 4])
     spread = spread_ties(y, np.random.default_rng(0))
     np.testing.assert_array_equal(spread[5:], y[5:])
-    assert (
-        np.abs(spread - [0, 0, 1.25, 1.25, 1.25, 3, 4]) <= [0.5, 0.5, *[0.75] * 3, 0, 0]
-    ).all()
+    middle = [0, 0, 1.25, 1.25, 1.25, 3, 4]
+    reach = [0.5, 0.5, 0.75, 0.75, 0.75, 0, 0]
+    distance = np.abs(spread - middle)
+    assert (distance <= reach).all()
     assert len(np.unique(spread)) == 7
 
 
 def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
     """Of labels that are mostly equal none is an outlier."""
-    x = np.random.default_rng(0).standard_normal((300, 2))
-    scores, scale, _ = scaled_residuals(
-        x, np.maximum(x[:, 0], np.quantile(x[:, 0], 0.6)), 3, 0
-    )
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 2))
+    first = x[:, 0]
+    mostly_equal = np.maximum(first, np.quantile(first, 0.6))
+    scores, scale, _ = scaled_residuals(x, mostly_equal, 3, 0)
     assert np.isfinite(scores).all()
     assert (scale > 0).all()
 
 
 def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
     random = np.random.default_rng(0)
-    psi, y = random.standard_normal((50, 2)), random.standard_normal(50)
-    theta, weights, sigma = (
-        np.array([[1.0, 2.0], [-1.0, 0.5]]),
-        np.array([0.3, 0.7]),
-        0.8,
-    )
+    psi = random.standard_normal((50, 2))
+    y = random.standard_normal(50)
+    theta = np.array([[1.0, 2.0], [-1.0, 0.5]])
+    weights = np.array([0.3, 0.7])
+    sigma = 0.8
     centres = psi @ theta.T
     mean = centres @ weights
     variance = centres**2 @ weights - mean**2 + sigma**2
-    expected = stats.norm.logpdf(y, mean, np.sqrt(variance)).mean()
-    values = theta, weights, np.full(2, sigma), 0.0, 1, True
-    tensors = (torch.from_numpy(np.asarray(a)) for a in values)
-    found = matched_likelihood(
-        Mixture(*tensors), torch.from_numpy(psi), torch.from_numpy(y)
-    )
-    np.testing.assert_allclose(float(found), expected)
+    deviation = np.sqrt(variance)
+    expected = stats.norm.logpdf(y, mean, deviation).mean()
+    values = (theta, weights, np.full(2, sigma), 0.0, 1, True)
+    tensors = [torch.from_numpy(np.asarray(value)) for value in values]
+    features = torch.from_numpy(psi)
+    labels = torch.from_numpy(y)
+    found = matched_likelihood(Mixture(*tensors), features, labels)
+    assert_allclose(float(found), expected)
 
 
 def test_a_cone_is_no_environment_and_two_lines_are() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal(500)
-    features = orthonormal(np.column_stack([x, np.ones(500)]))
+    columns = np.column_stack([x, np.ones(500)])
+    features = orthonormal(columns)
     noise = random.standard_normal(500)
     cone = np.abs(x) * noise
-    lines = x * np.sign(random.standard_normal(500)) + 0.3 * noise
-    gain = [
-        *gains(features, np.stack([cone / cone.std(), lines / lines.std()]), FEW, 0)
-    ]
-    assert gain[0] < 0.02
-    assert gain[1] > 0.1
+    sign = np.sign(random.standard_normal(500))
+    lines = x * sign + 0.3 * noise
+    residuals = np.stack([cone / cone.std(), lines / lines.std()])
+    gain_of_cone, gain_of_lines = gains(features, residuals, FEW, 0)
+    assert gain_of_cone < 0.02
+    assert gain_of_lines > 0.1
 
 
 def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
     random = np.random.default_rng(0)
-    x, flipped = random.standard_normal(800), random.random(800) < 0.2
-    residual = np.where(flipped, -1.6, 0.4) * np.sign(
-        x
-    ) + 0.05 * random.standard_normal(800)
-    features = orthonormal(np.column_stack([np.sign(x), np.ones(800)]))
+    x = random.standard_normal(800)
+    flipped = random.random(800) < 0.2
+    side = np.sign(x)
+    noise = 0.05 * random.standard_normal(800)
+    residual = np.where(flipped, -1.6, 0.4) * side + noise
+    columns = np.column_stack([side, np.ones(800)])
+    features = orthonormal(columns)
     e = normal_scores(residual)
-    memberships = torch.from_numpy(np.stack([~flipped, flipped], -1).astype(float))
-    information = label_information(
-        memberships, label_bins(torch.from_numpy(np.abs(e)))
-    )
-    assert float(information) > 0.5  # what a split by the label looks like
-    permuted = random.permuted(np.tile(e, (5, 1)), axis=1)
-    gain, *others = gains(features, np.vstack([e, permuted]), FEW, 0)
+    memberships = np.stack([~flipped, flipped], -1).astype(float)
+    bins = label_bins(torch.from_numpy(np.abs(e)))
+    information = label_information(torch.from_numpy(memberships), bins)
+    assert information > 0.5  # what a split by the label looks like
+    copies = np.tile(e, (5, 1))
+    permuted = random.permuted(copies, axis=1)
+    every = np.vstack([e, permuted])
+    gain, *others = gains(features, every, FEW, 0)
     assert gain > 10 * max(others)
 
 
@@ -145,4 +164,5 @@ def test_without_a_usable_start_nothing_is_gained() -> None:
     features = orthonormal(random.standard_normal((60, 2)))
     never = HeterogeneityOptions(n_init=2, min_share=1.0)
     residuals = random.standard_normal((3, 60))
-    assert [*gains(features, residuals, never, 0)] == [0, 0, 0]
+    gained = list(gains(features, residuals, never, 0))
+    assert gained == [0, 0, 0]

@@ -72,10 +72,10 @@ def draw() -> Draw:
             problem = Problem.from_features(
                 features, x_validation, y, y_validation, task, seed
             )
-        z, z_validation = (
-            (part + torch.from_numpy(rng.random(len(part))))[:, None]
-            for part in (train, validation)
-        )
+        shift = torch.from_numpy(rng.random(len(train)))
+        shift_validation = torch.from_numpy(rng.random(len(validation)))
+        z = (train + shift)[:, None]
+        z_validation = (validation + shift_validation)[:, None]
         return Inputs(
             x,
             y,

@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError
 from kerhrm.methods.afr import (
@@ -30,25 +31,32 @@ QUICK = {"learning_rate": 1e-2, "steps": 20}
 
 def retrained(inputs: Inputs, options: AFROptions) -> Tensor:
     """Outputs at the training points."""
-    return train_afr(inputs, options).predict(inputs.x)["model"]
+    fitted = train_afr(inputs, options)
+    return fitted.predict(inputs.x)["model"]
 
 
 def parts(inputs: Inputs, options: AFROptions) -> tuple[LastLayer, Tensor, Tensor]:
     """ERM's last layer, and features and labels of the points held out."""
     held_out = hold_out(inputs, options.share, "afr")
-    last = LastLayer.of(train_erm_on(inputs, ~held_out, options, options.loss))
-    return last, last.features(inputs.x[held_out]), inputs.y[held_out].double()
+    network = train_erm_on(inputs, ~held_out, options, options.loss)
+    last = LastLayer.of(network)
+    features = last.features(inputs.x[held_out])
+    return last, features, inputs.y[held_out].double()
 
 
 def test_a_network_is_its_last_layer_of_its_features(draw: Draw) -> None:
     for widths in ((), (16,), (8, 6)):
         inputs = draw(n=40, widths=widths)
         last = LastLayer.of(inputs.network)
-        outputs = last.features(inputs.x) @ last.coefficients
-        torch.testing.assert_close(outputs.float(), inputs.network(inputs.x))
+        features = last.features(inputs.x)
+        outputs = features @ last.coefficients
+        expected = inputs.network(inputs.x)
+        assert_close(outputs.float(), expected)
+
         other = torch.arange(len(last.coefficients)).double()
-        outputs = last.features(inputs.x) @ other
-        torch.testing.assert_close(outputs.float(), last.replaced(other)(inputs.x))
+        outputs = features @ other
+        expected = last.replaced(other)(inputs.x)
+        assert_close(outputs.float(), expected)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 6.0])
@@ -60,10 +68,14 @@ def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
     inputs = draw(n=100)
     options = AFROptions(gamma=gamma, penalty_weight=penalty, share=0.4, **QUICK)
     last, z, y = parts(inputs, options)
-    start = torch.stack([torch.zeros_like(last.coefficients), last.coefficients])
+    zeros = torch.zeros_like(last.coefficients)
+    start = torch.stack([zeros, last.coefficients])
     label = (y > 0).long()
-    probability = (z @ start.T).softmax(1).gather(1, label[:, None])[:, 0]
-    weights = torch.exp(-gamma * probability) * len(y) / label.bincount()[label]
+    probabilities = (z @ start.T).softmax(1)
+    numbers = label[:, None]
+    of_label = probabilities.gather(1, numbers)[:, 0]
+    size_of_class = label.bincount()[label]
+    weights = torch.exp(-gamma * of_label) * len(y) / size_of_class
     weights = weights / weights.sum()
 
     rows = start.clone().requires_grad_()
@@ -73,18 +85,20 @@ def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
 
     def objective() -> Tensor:
         optimiser.zero_grad()
-        losses = nn.functional.cross_entropy(z @ rows.T, label, reduction="none")
-        total = weights @ losses + penalty * ((rows - start) ** 2).sum()
+        logits = z @ rows.T
+        losses = nn.functional.cross_entropy(logits, label, reduction="none")
+        distance = ((rows - start) ** 2).sum()
+        total = weights @ losses + penalty * distance
         total.backward()
         return total
 
     optimiser.step(objective)
     difference = (rows[1] - rows[0]).detach()
     # as the float32 weights of a network hold it
-    expected = (LastLayer.of(last.network).features(inputs.x) @ difference).float()
-    torch.testing.assert_close(
-        retrained(inputs, options), expected, rtol=1e-4, atol=1e-4
-    )
+    held_network = LastLayer.of(last.network)
+    expected = held_network.features(inputs.x) @ difference
+    outputs = retrained(inputs, options)
+    assert_close(outputs, expected.float(), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 6.0])
@@ -94,16 +108,18 @@ def test_the_closed_form_is_a_ridge_of_the_residuals(draw: Draw, gamma: float) -
     options = AFROptions(gamma=gamma, loss="squared", share=0.4, **QUICK)
     last, z, y = parts(inputs, options)
     f = z @ last.coefficients
-    counts = np.array([(y == label).sum() for label in y])
-    probability = np.clip((1 + (f * y).numpy()) / 2, 0, 1)
-    weights = np.exp(-gamma * probability) / counts
+    size_of_class = np.array([(y == label).sum() for label in y])
+    margins = (f * y).numpy()
+    probability = np.clip((1 + margins) / 2, 0, 1)
+    weights = np.exp(-gamma * probability) / size_of_class
+    weights = weights / weights.sum()
+    residuals = (y - f).numpy()
     ridge = Ridge(alpha=options.penalty_weight / 2, fit_intercept=False)
-    ridge.fit(z.numpy(), (y - f).numpy(), sample_weight=weights / weights.sum())
+    ridge.fit(z.numpy(), residuals, sample_weight=weights)
     change = torch.from_numpy(ridge.coef_)
     expected = last.features(inputs.x) @ (last.coefficients + change)
-    torch.testing.assert_close(
-        retrained(inputs, options), expected.float(), rtol=1e-4, atol=1e-4
-    )
+    outputs = retrained(inputs, options)
+    assert_close(outputs, expected.float(), rtol=1e-4, atol=1e-4)
 
 
 @each_loss
@@ -112,9 +128,8 @@ def test_a_strong_penalty_keeps_erm(draw: Draw, loss: PointLoss) -> None:
     options = AFROptions(penalty_weight=1e9, loss=loss, **QUICK)
     last, *_ = parts(inputs, options)
     expected = last.network(inputs.x)
-    torch.testing.assert_close(
-        retrained(inputs, options), expected, rtol=1e-4, atol=1e-4
-    )
+    outputs = retrained(inputs, options)
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_weak_penalty_forgets_erm(draw: Draw) -> None:
@@ -122,13 +137,17 @@ def test_a_weak_penalty_forgets_erm(draw: Draw) -> None:
     inputs = draw(n=400, m=10, noise=2.0, widths=(3,))
     options = AFROptions(gamma=0.0, penalty_weight=1e-7, share=0.5, **QUICK)
     _, z, y = parts(inputs, options)
-    weights = afr_weights(torch.zeros_like(y), y, 0.0, "logistic")
-    kept = z[:, z.std(0) > 0].numpy()
+    no_outputs = torch.zeros_like(y)
+    weights = afr_weights(no_outputs, y, 0.0, "logistic")
+    varies = z.std(0) > 0
+    kept = z[:, varies].numpy()
     model = LogisticRegression(C=1e7, tol=1e-12, max_iter=10_000)
-    model.fit(kept, y.numpy(), sample_weight=weights.numpy())
+    labels = y.numpy()
+    model.fit(kept, labels, sample_weight=weights.numpy())
     held_out = hold_out(inputs, options.share, "afr")
     outputs = retrained(inputs, options)[held_out]
-    np.testing.assert_allclose(outputs, model.decision_function(kept), atol=2e-2)
+    expected = model.decision_function(kept)
+    np.testing.assert_allclose(outputs, expected, atol=2e-2)
 
 
 @each_loss
@@ -142,10 +161,12 @@ def test_a_larger_gamma_serves_points_that_erm_predicts_poorly(
             gamma=gamma, loss=loss, share=0.5, penalty_weight=1e-3, **QUICK
         )
         last, z, y = parts(inputs, options)
-        poorly = (z @ last.coefficients) * y < 0
+        f = z @ last.coefficients
+        is_wrong = f * y < 0
         held_out = hold_out(inputs, options.share, "afr")
-        margins = retrained(inputs, options)[held_out] * y
-        means.append(float(margins[poorly].mean()))
+        outputs = retrained(inputs, options)[held_out]
+        margins = outputs * y
+        means.append(float(margins[is_wrong].mean()))
     assert means == sorted(means)
     assert means[2] > means[0] + 0.1
 
@@ -154,15 +175,17 @@ def test_a_larger_gamma_serves_points_that_erm_predicts_poorly(
 def test_points_have_no_order(loss: PointLoss) -> None:
     rng = np.random.default_rng(0)
     z = torch.from_numpy(rng.standard_normal((50, 6)))
-    y = torch.from_numpy(rng.choice([-1.0, 1.0], 50))
+    labels = rng.choice([-1.0, 1.0], 50)
+    y = torch.from_numpy(labels)
     start = torch.from_numpy(rng.standard_normal(6))
     order = torch.from_numpy(rng.permutation(50))
-    changes = []
-    for points in (torch.arange(50), order):
-        part, labels = z[points], y[points]
-        weights = afr_weights(part @ start, labels, 3.0, loss)
-        changes.append(solve(part, labels, weights, start, penalty=0.1, loss=loss))
-    torch.testing.assert_close(*changes)
+
+    def change(z: Tensor, y: Tensor) -> Tensor:
+        weights = afr_weights(z @ start, y, 3.0, loss)
+        return solve(z, y, weights, start, penalty=0.1, loss=loss)
+
+    permuted = change(z[order], y[order])
+    assert_close(permuted, change(z, y))
 
 
 def test_separable_points_and_large_outputs_have_a_minimum() -> None:
@@ -171,21 +194,25 @@ def test_separable_points_and_large_outputs_have_a_minimum() -> None:
     y = torch.tensor([1.0, -1.0, -1.0]).double()
     start = torch.tensor([-50.0, 7.0]).double()
     weights = torch.full((3,), 1 / 3).double()
-    change = solve(z, y, weights, start, penalty=1e-3, loss="logistic").requires_grad_()
-    losses = nn.functional.softplus(-y * (z @ (start + change)))
-    total = weights @ losses + 1e-3 / 2 * change @ change
+    change = solve(z, y, weights, start, penalty=1e-3, loss="logistic")
+    change.requires_grad_()
+    outputs = z @ (start + change)
+    losses = nn.functional.softplus(-y * outputs)
+    penalty = 1e-3 / 2 * change @ change
+    total = weights @ losses + penalty
     (slope,) = torch.autograd.grad(total, change)
-    assert float(slope.abs().max()) < 1e-5
+    assert slope.abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("share", [0.001, 0.3, 0.999])
 def test_neither_part_is_empty(draw: Draw, share: float) -> None:
     inputs = draw(n=10)
     held_out = hold_out(inputs, share, "afr")
-    assert 0 < int(held_out.sum()) < 10
-    assert not torch.equal(
-        hold_out(replace(inputs, seed=8), 0.5, "afr"), hold_out(inputs, 0.5, "afr")
-    )
+    n_held_out = int(held_out.sum())
+    assert 0 < n_held_out < 10
+    half = hold_out(inputs, 0.5, "afr")
+    half_of_other_seed = hold_out(replace(inputs, seed=8), 0.5, "afr")
+    assert not torch.equal(half_of_other_seed, half)
 
 
 def test_a_network_without_layers_is_refused_in_one_line(draw: Draw) -> None:

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.methods.balancing import (
     BalancingOptions,
@@ -42,13 +43,22 @@ def erm(inputs: Inputs, points: Tensor, loss: PointLoss, steps: int) -> Tensor:
 def groups_by_hand(inputs: Inputs, loss: PointLoss) -> list[Tensor]:
     """Numbers of the points of each group: wrong or not, of either label."""
     everything = torch.arange(len(inputs.y))
-    wrong = torch.sign(erm(inputs, everything, loss, 10)) != inputs.y
-    members = [
-        torch.nonzero((wrong == error) & (inputs.y == label)).flatten()
-        for error in (False, True)
-        for label in (-1, 1)
-    ]
-    return [points for points in members if len(points)]
+    outputs = erm(inputs, everything, loss, 10)
+    wrong = torch.sign(outputs) != inputs.y
+    groups = []
+    for error in (False, True):
+        for label in (-1, 1):
+            is_member = (wrong == error) & (inputs.y == label)
+            points = torch.nonzero(is_member).flatten()
+            if len(points):
+                groups.append(points)
+    return groups
+
+
+def outputs_of(inputs: Inputs, options: BalancingOptions) -> Tensor:
+    """Outputs at the training points."""
+    fitted = train_balancing(inputs, options)
+    return fitted.predict(inputs.x)["model"]
 
 
 @each_loss
@@ -58,28 +68,31 @@ def test_reweighted_groups_are_groups_repeated_to_one_size(
     inputs = draw(n=40)
     groups = groups_by_hand(inputs, loss)
     sizes = [len(points) for points in groups]
-    assert len({*sizes}) > 1
+    assert len(set(sizes)) > 1
     size = lcm(*sizes)
-    repeated = torch.cat([points.repeat(size // len(points)) for points in groups])
+    copies = [points.repeat(size // len(points)) for points in groups]
     options = BalancingOptions(loss=loss, weight_decay=0.0, **QUICK)
-    outputs = train_balancing(inputs, options).predict(inputs.x)["model"]
-    expected = erm(inputs, repeated, loss, 25)
-    torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
+    outputs = outputs_of(inputs, options)
+    expected = erm(inputs, torch.cat(copies), loss, 25)
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("how", ["reweight", "subsample"])
 @pytest.mark.parametrize("loss", ["squared"])
 def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> None:
     inputs = draw(n=40)
-    few = min(int((inputs.y == label).sum()) for label in (-1, 1))
-    kept = torch.cat([torch.nonzero(inputs.y == s).flatten()[:few] for s in (-1, 1)])
+    negative = torch.nonzero(inputs.y == -1).flatten()
+    positive = torch.nonzero(inputs.y == 1).flatten()
+    few = min(len(negative), len(positive))
+    kept = torch.cat([negative[:few], positive[:few]])
     inputs = replace(inputs, x=inputs.x[kept], y=inputs.y[kept])
     options = BalancingOptions(
         balance=how, groups="labels", loss=loss, weight_decay=0.0, **QUICK
     )
-    outputs = train_balancing(inputs, options).predict(inputs.x)["model"]
-    expected = erm(inputs, torch.arange(2 * few), loss, 25)
-    torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
+    outputs = outputs_of(inputs, options)
+    every_point = torch.arange(2 * few)
+    expected = erm(inputs, every_point, loss, 25)
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
 @given(
@@ -88,16 +101,25 @@ def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> No
 )
 def test_every_group_has_the_same_weight(groups: list[int], seed: int) -> None:
     labels = torch.tensor(groups)
-    sizes = [groups.count(name) for name in {*groups}]
-    for how, count in (("reweight", len(groups)), ("subsample", None)):
+    names = set(groups)
+    sizes = [groups.count(name) for name in names]
+    n_points = {
+        "reweight": len(groups),
+        "subsample": len(sizes) * min(sizes),
+    }
+    for how, count in n_points.items():
         sample = balance(labels, how, seed)
         points = sample.points.tolist()
-        assert len(points) == (count or len(sizes) * min(sizes))
-        assert all(first < second for first, second in pairwise(points))
-        for name in {*groups}:
-            share = float(sample.weights[labels[sample.points] == name].sum())
-            assert share == pytest.approx(1 / len(sizes))
-    first, again = (balance(labels, "subsample", seed).points for _ in range(2))
+        assert len(points) == count
+        for first, second in pairwise(points):
+            assert first < second
+        for name in names:
+            is_member = labels[sample.points] == name
+            share = float(sample.weights[is_member].sum())
+            expected = 1 / len(sizes)
+            assert share == pytest.approx(expected)
+    first = balance(labels, "subsample", seed).points
+    again = balance(labels, "subsample", seed).points
     assert torch.equal(first, again)
 
 
@@ -107,30 +129,33 @@ def test_subsamples_draw_every_point_of_a_group_alike() -> None:
     counts = torch.zeros(9)
     n_seeds = 400
     for seed in range(n_seeds):
-        counts[balance(labels, "subsample", seed).points] += 1
+        sample = balance(labels, "subsample", seed)
+        counts[sample.points] += 1
     assert counts[6:].tolist() == [n_seeds] * 3
     # standard deviation .025 of a share
-    assert float((counts[:6] / n_seeds - 0.5).abs().max()) < 0.1
+    shares = counts[:6] / n_seeds
+    assert (shares - 0.5).abs().max() < 0.1
 
 
 def test_what_makes_groups() -> None:
-    wrong, y = torch.tensor([0, 0, 1, 1]), torch.tensor([-1.0, 1.0, -1.0, 1.0])
+    wrong = torch.tensor([0, 0, 1, 1])
+    y = torch.tensor([-1.0, 1.0, -1.0, 1.0])
     both = groups_of(wrong, y, "environments_and_labels")
     assert len(both.unique()) == 4
     assert torch.equal(groups_of(wrong, y, "environments"), wrong)
-    assert groups_of(wrong, y, "labels").tolist() == [0, 1, 0, 1]
+    groups = groups_of(wrong, y, "labels")
+    assert groups.tolist() == [0, 1, 0, 1]
 
 
 def test_points_have_no_order(draw: Draw) -> None:
     inputs = draw(n=60)
-    order = torch.randperm(60, generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator()
+    order = torch.randperm(60, generator=generator.manual_seed(0))
     shuffled = replace(inputs, x=inputs.x[order], y=inputs.y[order])
     options = BalancingOptions(**QUICK)
-    first, second = (
-        train_balancing(part, options).predict(inputs.x)["model"]
-        for part in (inputs, shuffled)
-    )
-    torch.testing.assert_close(first, second, rtol=1e-3, atol=1e-3)
+    first = outputs_of(inputs, options)
+    second = outputs_of(shuffled, options)
+    assert_close(first, second, rtol=1e-3, atol=1e-3)
 
 
 def test_the_decay_is_a_part_of_the_objective(draw: Draw) -> None:
@@ -140,5 +165,6 @@ def test_the_decay_is_a_part_of_the_objective(draw: Draw) -> None:
     for weight_decay in (0.0, 1e-2, 1.0):
         options = BalancingOptions(weight_decay=weight_decay, **QUICK)
         network = train_balancing(inputs, options).networks["model"]
-        norms.append(float(sum((w**2).sum() for w in network.weights.values())))
+        squares = [(w**2).sum() for w in network.weights.values()]
+        norms.append(float(sum(squares)))
     assert norms == sorted(norms, reverse=True)

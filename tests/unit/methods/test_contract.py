@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError, NTFMap
 from kerhrm.algorithm.options import KerHRMOptions
@@ -16,7 +17,8 @@ from kerhrm.methods.registry import METHODS
 from kerhrm.networks.training import train
 from kerhrm.options import Options, Task
 
-D, K = 4, 8
+D = 4
+K = 8
 #: few steps, and rates at which these learn something
 QUICK = {
     "steps": 40,
@@ -52,18 +54,20 @@ class Case(NamedTuple):
 
     def inputs(self, draw: Callable[..., Inputs], seed: int = 7, **how: Any) -> Inputs:
         """Only what the method may see."""
-        how = {
+        defaults = {
             "n": 60,
             "d": D,
             "environments": 3,
             "equal": False,
             "noise": 0.5,
             "k": K,
-        } | how
-        inputs = draw(self.task, seed, **how)
+        }
+        inputs = draw(self.task, seed, **defaults | how)
         if not self.method.needs_environments:
             inputs = replace(inputs, environments=None, environments_validation=None)
-        return inputs if self.method.needs_features else replace(inputs, problem=None)
+        if not self.method.needs_features:
+            inputs = replace(inputs, problem=None)
+        return inputs
 
     def train(self, inputs: Inputs) -> Fitted:
         return self.method.train(inputs, self.options)
@@ -78,18 +82,18 @@ def cases() -> Iterator[Any]:
             # the worse group of 25 points would stop them near w_0
             del quick["evaluate_every"]
         if "k" in known:
-            quick["k"] = K if isinstance(known["k"].default, int) else [3, K]
+            single = isinstance(known["k"].default, int)
+            quick["k"] = K if single else [3, K]
         if "training" in known:
-            steps = {
-                key: QUICK[key] for key in QUICK if key in KerHRMOptions.model_fields
-            }
+            of_training = KerHRMOptions.model_fields
+            steps = {key: QUICK[key] for key in QUICK if key in of_training}
             quick["training"] = KerHRMOptions(**steps)
         for loss in ("squared", "logistic") if "loss" in known else ("",):
-            options = method.options(**quick, **({"loss": loss} if loss else {}))
+            given = {"loss": loss} if loss else {}
+            options = method.options(**quick, **given)
             for task in method.tasks[: 1 if loss == "logistic" else 2]:
-                yield pytest.param(
-                    Case(method, options, task), id=f"{name}-{loss}-{task}"
-                )
+                case = Case(method, options, task)
+                yield pytest.param(case, id=f"{name}-{loss}-{task}")
 
 
 each_case = pytest.mark.parametrize("case", list(cases()))
@@ -98,11 +102,15 @@ Draw = Callable[..., Inputs]
 
 
 def predict(fitted: Fitted, inputs: Inputs, x: Tensor) -> dict[str, Tensor]:
-    return fitted.predict(x, *NTFMap.fit(inputs.network, inputs.x, K).transform(x))
+    """Outputs at some points, by name."""
+    features = NTFMap.fit(inputs.network, inputs.x, K)
+    psi, f0 = features.transform(x)
+    return fitted.predict(x, psi, f0)
 
 
 def new_points(count: int = 17) -> Tensor:
-    return torch.randn(count, D, generator=torch.Generator().manual_seed(3))
+    generator = torch.Generator().manual_seed(3)
+    return torch.randn(count, D, generator=generator)
 
 
 @each_case
@@ -117,33 +125,38 @@ def test_outputs(case: Case, draw: Draw) -> None:
         for output in outputs.values():
             assert output.shape == (len(x),)
             assert not output.requires_grad
-            assert bool(output.isfinite().all())
-    outputs, x = predict(fitted, inputs, inputs.x), new_points()
-    several, few = predict(fitted, inputs, x), predict(fitted, inputs, x[3:8])
+            assert output.isfinite().all()
+    outputs = predict(fitted, inputs, inputs.x)
+    x = new_points()
+    several = predict(fitted, inputs, x)
+    few = predict(fitted, inputs, x[3:8])
     for name in outputs:
-        assert float(torch.cosine_similarity(outputs[name], inputs.y, dim=-1)) > 0.4
-        torch.testing.assert_close(few[name], several[name][3:8], rtol=1e-5, atol=1e-6)
-    assert (fitted.environments is not None) == case.method.infers
-    if fitted.environments is not None:
-        assert len(fitted.environments) == len(inputs.x) + len(inputs.x_validation)
-        assert fitted.environments.dtype == torch.float32
-        assert (
-            0
-            <= float(fitted.environments.min())
-            <= float(fitted.environments.max())
-            <= 1 + 1e-6
-        )
+        similarity = torch.cosine_similarity(outputs[name], inputs.y, dim=-1)
+        assert similarity > 0.4
+        expected = several[name][3:8]
+        assert_close(few[name], expected, rtol=1e-5, atol=1e-6)
+    environments = fitted.environments
+    assert (environments is not None) == case.method.infers
+    if environments is not None:
+        n_points = len(inputs.x) + len(inputs.x_validation)
+        assert len(environments) == n_points
+        assert environments.dtype == torch.float32
+        assert environments.min() >= 0
+        assert environments.max() <= 1 + 1e-6
 
 
 @each_case
 def test_training_repeats_and_changes_nothing(case: Case, draw: Draw) -> None:
     """To the last bit, and by the inputs' own seed."""
-    inputs, x = case.inputs(draw), new_points()
-    tensors = [getattr(inputs, f.name) for f in fields(Inputs)]
-    tensors = [t for t in tensors if isinstance(t, Tensor)] + [
-        *inputs.network.weights.values()
-    ]
-    before, options = [t.clone() for t in tensors], case.options.model_dump()
+    inputs = case.inputs(draw)
+    x = new_points()
+    tensors = list(inputs.network.weights.values())
+    for field in fields(Inputs):
+        value = getattr(inputs, field.name)
+        if isinstance(value, Tensor):
+            tensors.append(value)
+    before = [t.clone() for t in tensors]
+    options = case.options.model_dump()
     first = predict(case.train(inputs), inputs, x)
     for t, old in zip(tensors, before, strict=True):
         assert torch.equal(t, old)
@@ -152,33 +165,43 @@ def test_training_repeats_and_changes_nothing(case: Case, draw: Draw) -> None:
     torch.manual_seed(1)  # no method draws from the global generator
     other = case.inputs(draw)
     again = predict(case.train(other), other, x)
-    assert all(torch.equal(again[name], first[name]) for name in first)
+    for name, outputs in first.items():
+        assert torch.equal(again[name], outputs)
 
 
 @each_case
 def test_environments_have_no_names(case: Case, draw: Draw) -> None:
     if not case.method.needs_environments:
         return
-    inputs, x = case.inputs(draw), new_points()
+    inputs = case.inputs(draw)
+    x = new_points()
     assert inputs.environments is not None
 
     def outputs(environments: Tensor) -> Tensor:
         changed = replace(inputs, environments=environments)
-        return predict(case.train(changed), inputs, x)[case.method.outputs[-1]]
+        outputs = predict(case.train(changed), inputs, x)
+        last = case.method.outputs[-1]
+        return outputs[last]
 
-    expected = outputs(inputs.environments)
-    renamed = outputs(torch.tensor([2, 0, 1])[inputs.environments])
-    torch.testing.assert_close(renamed, expected, rtol=0, atol=1e-5)
+    labels = inputs.environments
+    new_names = torch.tensor([2, 0, 1])
+    expected = outputs(labels)
+    renamed = outputs(new_names[labels])
+    assert_close(renamed, expected, rtol=0, atol=1e-5)
     # but which points are together matters
-    assert float((outputs(inputs.environments.roll(1)) - expected).abs().max()) > 1e-2
+    regrouped = outputs(labels.roll(1))
+    difference = regrouped - expected
+    assert difference.abs().max() > 1e-2
 
 
 @each_method
 def test_missing_inputs_and_tasks_are_refused(method: Method, draw: Draw) -> None:
-    options, inputs = method.options(), draw()
+    options = method.options()
+    inputs = draw()
+    bare = replace(inputs, environments=None, problem=None)
     if method.needs_features or method.needs_environments:
         with pytest.raises(KerhrmError, match="the method needs"):
-            method.train(replace(inputs, environments=None, problem=None), options)
+            method.train(bare, options)
     for task in method.tasks:
         method.check(options, task)
     if "loss" in method.options.model_fields:
@@ -187,8 +210,9 @@ def test_missing_inputs_and_tasks_are_refused(method: Method, draw: Draw) -> Non
         refused = "loss='logistic'" if "regression" in method.tasks else "cannot learn"
         with pytest.raises(KerhrmError, match=refused):
             method.check(logistic, "regression")
+    classifier = replace(method, tasks=("classification",))
     with pytest.raises(KerhrmError, match="cannot learn"):
-        replace(method, tasks=("classification",)).check(options, "regression")
+        classifier.check(options, "regression")
 
 
 LIMITS = [
@@ -209,12 +233,15 @@ def test_without_its_penalty_a_method_is_erm(
 ) -> None:
     """Environments are of equal size."""
     inputs = draw(n=40)
-    method = METHODS[name.split()[0]]
+    method_name, *_ = name.split()
+    method = METHODS[method_name]
     if "one" in name:
-        inputs = replace(inputs, environments=torch.zeros(40, dtype=torch.int64))
+        one_environment = torch.zeros(40, dtype=torch.int64)
+        inputs = replace(inputs, environments=one_environment)
     given = {"loss": loss} if "loss" in method.options.model_fields else {}
     options = {"steps": 25, "learning_rate": 1e-2, **given, **options}
-    outputs = method.train(inputs, method.options(**options)).predict(inputs.x)["model"]
+    fitted = method.train(inputs, method.options(**options))
+    outputs = fitted.predict(inputs.x)["model"]
     erm = train(
         inputs.network,
         inputs.x,
@@ -222,4 +249,5 @@ def test_without_its_penalty_a_method_is_erm(
         steps=25,
         learning_rate=1e-2,
     )
-    torch.testing.assert_close(outputs, erm(inputs.x), rtol=1e-2, atol=1e-3)
+    expected = erm(inputs.x)
+    assert_close(outputs, expected, rtol=1e-2, atol=1e-3)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import NetworkOptions, build
 from kerhrm.methods.dro import DROOptions, train_dro, worst_mean, worst_weights
@@ -37,17 +38,22 @@ def test_erm_has_the_weights_of_the_best_look(
     scores: dict[int, float] = {}
 
     def look(step: int, network: Network, loss: Tensor) -> None:
-        f, y = network(inputs.x_validation).detach(), inputs.y_validation
-        score = (
-            (f > 0) == (y > 0) if task == "classification" else -((f - y).double() ** 2)
-        )
-        scores[step] = float(score.double().mean())
+        f = network(inputs.x_validation).detach()
+        y = inputs.y_validation
+        if task == "classification":
+            scores_of_points = (f > 0) == (y > 0)
+        else:
+            scores_of_points = -((f - y).double() ** 2)
+        scores[step] = float(scores_of_points.double().mean())
+
+    def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
+        return ((f - inputs.y) ** 2).mean()
 
     def run(steps: int) -> Network:
         return train(
             inputs.network,
             inputs.x,
-            lambda f, *_: ((f - inputs.y) ** 2).mean(),
+            squared_error,
             steps=steps,
             learning_rate=0.03,
             callbacks=[look],
@@ -58,13 +64,17 @@ def test_erm_has_the_weights_of_the_best_look(
     looks = sorted({*range(every, steps + 1, every), steps})
     best = max(looks, key=lambda step: scores[step])  # the first one among equals
     options = ERMOptions(steps=steps, learning_rate=0.03, evaluate_every=every)
-    outputs = train_erm(inputs, options).predict(inputs.x)["model"]
-    torch.testing.assert_close(outputs, run(best)(inputs.x))
+    fitted = train_erm(inputs, options)
+    outputs = fitted.predict(inputs.x)["model"]
+    expected = run(best)(inputs.x)
+    assert_close(outputs, expected)
 
 
 def draw_losses(seed: int, *shape: int) -> Tensor:
     """Squared normals, as losses are, in double precision."""
-    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape) ** 2)
+    rng = np.random.default_rng(seed)
+    squares = rng.standard_normal(shape) ** 2
+    return torch.from_numpy(squares)
 
 
 @pytest.mark.parametrize("rho", RADII)
@@ -72,36 +82,45 @@ def draw_losses(seed: int, *shape: int) -> Tensor:
 def test_the_primal_and_the_dual_by_solvers(rho: float, seed: int) -> None:
     losses = draw_losses(seed, N)
     values = losses.numpy()
+
+    def divergence(p: np.ndarray) -> float:
+        return ((N * p - 1) ** 2).mean()
+
+    sums_to_one = {
+        "type": "eq",
+        "fun": lambda p: p.sum() - 1,
+        "jac": lambda p: np.ones(N),
+    }
+    lies_in_the_ball = {
+        "type": "ineq",
+        "fun": lambda p: 2 * rho - divergence(p),
+        "jac": lambda p: -2 * (N * p - 1),
+    }
     solution = minimize(
         lambda p: -p @ values,
         np.full(N, 1 / N),
         jac=lambda p: -values,
         method="SLSQP",
         bounds=[(0, 1)] * N,
-        constraints=[
-            {"type": "eq", "fun": lambda p: p.sum() - 1, "jac": lambda p: np.ones(N)},
-            {
-                "type": "ineq",
-                "fun": lambda p: 2 * rho - ((N * p - 1) ** 2).mean(),
-                "jac": lambda p: -2 * (N * p - 1),
-            },
-        ],
+        constraints=[sums_to_one, lies_in_the_ball],
         options={"ftol": 1e-12, "maxiter": 1000},
     )
     assert solution.status in (0, 8)  # 8: no step improves any more, in rounding
-    assert float(worst_mean(losses, rho)) == pytest.approx(-solution.fun, rel=1e-6)
-    np.testing.assert_allclose(
-        worst_weights(losses, rho).numpy(), solution.x, atol=1e-3
-    )
+    mean = float(worst_mean(losses, rho))
+    weights = worst_weights(losses, rho).numpy()
+    assert mean == pytest.approx(-solution.fun, rel=1e-6)
+    np.testing.assert_allclose(weights, solution.x, atol=1e-3)
 
     def dual(eta: float) -> float:
         excess = np.maximum(values - eta, 0)
-        return float((1 + 2 * rho) ** 0.5 * (excess**2).mean() ** 0.5 + eta)
+        root_mean_square = (excess**2).mean() ** 0.5
+        factor = (1 + 2 * rho) ** 0.5
+        return float(factor * root_mean_square + eta)
 
     best = minimize_scalar(
         dual, bounds=(-100, values.max()), method="bounded", options={"xatol": 1e-10}
     )
-    assert float(worst_mean(losses, rho)) == pytest.approx(best.fun, rel=1e-7)
+    assert mean == pytest.approx(best.fun, rel=1e-7)
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 5), st.floats(1.0, 4.0))
@@ -112,46 +131,59 @@ def test_weights_lie_in_the_ball_and_a_larger_one_is_worse(
     losses = draw_losses(seed, N)
     p = worst_weights(losses, rho)
     assert float(p.sum()) == pytest.approx(1)
-    assert float(p.min()) >= 0
+    assert p.min() >= 0
     vertex = (N - 1) / 2  # divergence of a single point
-    assert float(((N * p - 1) ** 2).mean() / 2) == pytest.approx(
-        min(rho, vertex), rel=1e-4
-    )
-    assert bool((p[losses.argsort()].diff() >= 0).all())
-    small, large = worst_mean(losses, rho), worst_mean(losses, factor * rho)
-    assert float(losses.mean()) - 1e-9 <= float(small) <= float(large) + 1e-9
-    assert float(large) <= float(losses.max()) + 1e-9
+    divergences = (N * p - 1) ** 2
+    radius = float((divergences).mean() / 2)
+    expected = min(rho, vertex)
+    assert radius == pytest.approx(expected, rel=1e-4)
+    in_order_of_losses = p[losses.argsort()]
+    assert (in_order_of_losses.diff() >= 0).all()
+    rounding = 1e-9
+    small = worst_mean(losses, rho)
+    large = worst_mean(losses, factor * rho)
+    assert losses.mean() - rounding <= small
+    assert small <= large + rounding
+    assert large <= losses.max() + rounding
 
 
 @pytest.mark.parametrize("rho", [0.1, 1.0])
 def test_the_gradient_by_differences(rho: float) -> None:
     losses = draw_losses(5, N).requires_grad_()
     # the weights are held fixed; that this is the derivative is the envelope theorem
-    (gradient,) = torch.autograd.grad(worst_mean(losses, rho), losses)
+    worst = worst_mean(losses, rho)
+    (gradient,) = torch.autograd.grad(worst, losses)
     step = 1e-5
+    shifts = step * torch.eye(N, dtype=torch.float64)
     for i in range(N):
-        shift = step * torch.eye(N, dtype=torch.float64)[i]
         with torch.no_grad():
-            slope = (
-                worst_mean(losses + shift, rho) - worst_mean(losses - shift, rho)
-            ) / (2 * step)
-        assert float(gradient[i]) == pytest.approx(float(slope), abs=1e-5)
+            above = worst_mean(losses + shifts[i], rho)
+            below = worst_mean(losses - shifts[i], rho)
+        slope = float((above - below) / (2 * step))
+        assert float(gradient[i]) == pytest.approx(slope, abs=1e-5)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-12, 3.0, 1e6])
 def test_equal_losses_weigh_equally(value: float) -> None:
-    p = worst_weights(torch.full((N,), value), 0.5)
-    torch.testing.assert_close(p, torch.full((N,), 1 / N))
+    losses = torch.full((N,), value)
+    equal = torch.full((N,), 1 / N)
+    assert_close(worst_weights(losses, 0.5), equal)
 
 
 def test_each_radius_does_best_by_its_own_measure() -> None:
     # few units and many points: nothing can be learned by heart
-    x, network = torch.randn(300, 1).abs(), build(NetworkOptions(widths=[4]), 0, 1)
-    y = x[:, 0] + x[:, 0] * torch.randn(300)
-    inputs, losses = Inputs(x, y, x, y, "regression", 0, network), []
-    for radius in (0.01, 2.0):
+    x = torch.randn(300, 1).abs()
+    network = build(NetworkOptions(widths=[4]), 0, 1)
+    noise = torch.randn(300)
+    y = x[:, 0] + x[:, 0] * noise
+    inputs = Inputs(x, y, x, y, "regression", 0, network)
+    radii = (0.01, 2.0)
+    losses = []
+    for radius in radii:
         options = DROOptions(rho=radius, steps=200, learning_rate=2e-2)
-        losses.append((train_dro(inputs, options).predict(x)["model"] - y) ** 2)
-    for i, radius in enumerate((0.01, 2.0)):
+        fitted = train_dro(inputs, options)
+        residuals = fitted.predict(x)["model"] - y
+        losses.append(residuals**2)
+    for i, radius in enumerate(radii):
         values = [float(worst_mean(loss, radius)) for loss in losses]
         assert min(values) == values[i]

@@ -9,6 +9,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError
 from kerhrm.methods.afr import hold_out, train_erm_on
@@ -31,8 +32,13 @@ QUICK = {"learning_rate": 1e-2, "steps": 20, "inference_steps": 1000}
 def points(n: int = 60, q: int = 8) -> tuple[Tensor, Tensor]:
     """Features of different scales, the last one constant, and labels."""
     rng = np.random.default_rng(0)
-    z = rng.standard_normal((n, q)) * 10.0 ** rng.uniform(-2, 2, q) + 3
-    y = np.sign((z[:, 0] - 3) / z[:, 0].std() + rng.standard_normal(n))
+    z = rng.standard_normal((n, q))
+    scales = 10.0 ** rng.uniform(-2, 2, q)
+    z = z * scales + 3
+    noise = rng.standard_normal(n)
+    first = z[:, 0]
+    signal = (first - 3) / first.std()
+    y = np.sign(signal + noise)
     z[:, -1] = 5.0
     return torch.from_numpy(z), torch.from_numpy(y)
 
@@ -43,11 +49,16 @@ def test_the_last_layer_is_scikit_learn_s(l1: float) -> None:
     scaled = StandardScaler().fit_transform(z.numpy())
     model = LogisticRegression(
         l1_ratio=1.0, solver="saga", C=1 / (60 * l1), tol=1e-10, max_iter=100_000
-    ).fit(scaled, y.numpy())
+    )
+    model.fit(scaled, y.numpy())
     v = lasso(z, y, l1)
+    coefficients = v[:-1]
+    outputs = z @ coefficients + v[-1]
     expected = model.decision_function(scaled)
-    np.testing.assert_allclose(z @ v[:-1] + v[-1], expected, atol=1e-3)
-    assert ((v[:-1] != 0).numpy() == (model.coef_[0] != 0)).all()
+    np.testing.assert_allclose(outputs, expected, atol=1e-3)
+    selected = (coefficients != 0).numpy()
+    expected_selected = model.coef_[0] != 0
+    assert (selected == expected_selected).all()
 
 
 @pytest.mark.parametrize("n", [12, 60])
@@ -57,18 +68,21 @@ def test_no_coefficient_can_be_improved(n: int) -> None:
     scale = z.std(0, correction=0)
     l1 = 0.02
     v = lasso(z, y, l1)
-    standard = (v[:-1] * scale).requires_grad_()
-    level = (v[-1] + v[:-1] @ z.mean(0)).requires_grad_()
-    design = torch.where(scale > 0, (z - z.mean(0)) / scale, 0.0)
-    risk = nn.functional.softplus(-y * (design @ standard + level)).mean()
+    coefficients = v[:-1]
+    mean = z.mean(0)
+    standard = (coefficients * scale).requires_grad_()
+    level = (v[-1] + coefficients @ mean).requires_grad_()
+    design = torch.where(scale > 0, (z - mean) / scale, 0.0)
+    outputs = design @ standard + level
+    risk = nn.functional.softplus(-y * outputs).mean()
     slopes, of_level = torch.autograd.grad(risk, [standard, level])
-    zero = standard.detach() == 0
+    fitted = standard.detach()
+    zero = fitted == 0
     assert 0 < int(zero.sum()) < 40
-    assert float(slopes[zero].abs().max()) <= l1 + 1e-5
-    torch.testing.assert_close(
-        slopes[~zero], -l1 * standard.detach()[~zero].sign(), rtol=0, atol=1e-5
-    )
-    assert float(of_level.abs()) < 1e-5
+    assert slopes[zero].abs().max() <= l1 + 1e-5
+    expected = -l1 * fitted[~zero].sign()
+    assert_close(slopes[~zero], expected, rtol=0, atol=1e-5)
+    assert of_level.abs() < 1e-5
 
 
 def test_a_large_penalty_leaves_the_share_of_the_labels() -> None:
@@ -77,18 +91,23 @@ def test_a_large_penalty_leaves_the_share_of_the_labels() -> None:
     v = lasso(z, y, 10.0)
     assert v[:-1].tolist() == [0.0] * 8
     share = float((y > 0).double().mean())
-    assert float(torch.sigmoid(v[-1])) == pytest.approx(share, abs=1e-4)
+    probability = float(torch.sigmoid(v[-1]))
+    assert probability == pytest.approx(share, abs=1e-4)
 
 
 def test_extremes_by_hand() -> None:
     losses = torch.tensor([5.0, 1.0, 4.0, 2.0, 3.0, 0.1, 0.2, 0.3, 0.4, 9.0])
     y = torch.tensor([1.0] * 6 + [-1.0] * 4)
-    assert extremes(losses, y, 0.25).tolist() == [0, 5, 6, 9]
-    assert extremes(losses, y, 0.5).tolist() == [0, 1, 2, 5, 6, 7, 8, 9]
+    quarter = extremes(losses, y, 0.25)
+    assert quarter.tolist() == [0, 5, 6, 9]
+    half = extremes(losses, y, 0.5)
+    assert half.tolist() == [0, 1, 2, 5, 6, 7, 8, 9]
     alone = torch.ones(10)
-    assert extremes(losses, alone, 0.1).tolist() == [5, 9]
+    tenth = extremes(losses, alone, 0.1)
+    assert tenth.tolist() == [5, 9]
     order = torch.randperm(10)
-    again = order[extremes(losses[order], y[order], 0.25)]
+    extremes_in_order = extremes(losses[order], y[order], 0.25)
+    again = order[extremes_in_order]
     assert sorted(again.tolist()) == [0, 5, 6, 9]
 
 
@@ -98,40 +117,48 @@ def test_the_worse_inferred_environment_chooses(draw: Draw) -> None:
     fitted = train_evals(inputs, options)
     held_out = hold_out(inputs, 0.5, "evals")
     base = train_erm_on(inputs, ~held_out, options, "logistic")
-    x, y = inputs.x_validation, inputs.y_validation
+    x = inputs.x_validation
+    y = inputs.y_validation
+    gradient = scale_gradient(base(x), y, "logistic")
     environment = infer_environments(
-        scale_gradient(base(x), y, "logistic"),
-        inputs.seed,
-        "evals-validation",
-        steps=1000,
-        rate=1e-2,
+        gradient, inputs.seed, "evals-validation", steps=1000, rate=1e-2
     )
     assert fitted.environments is not None
     wrong = torch.sign(base(x)) != y
-    assert int((wrong == environment).sum()) in (0, 80)
-    assert torch.equal(fitted.environments.argmax(1)[200:], wrong.long())
+    n_agreeing = int((wrong == environment).sum())
+    assert n_agreeing in (0, 80)
+    environment_of_fit = fitted.environments.argmax(1)[200:]
+    assert torch.equal(environment_of_fit, wrong.long())
+
     worst = {}
-    for one in candidates(base, inputs.x[held_out], inputs.y[held_out], options):
-        right = torch.sign(one.network(x)) == y
-        shares = [float(right[environment == e].double().mean()) for e in (0, 1)]
-        worst[one.selected, one.l1] = min(shares)
-    chosen = fitted.chosen["selected"], fitted.chosen["l1"]
-    assert worst[chosen] == max(worst.values())
-    assert len({*worst.values()}) > 1
-    only = EVaLSOptions(selected=chosen[0], l1=chosen[1], share=0.5, **QUICK)
+    x_held_out = inputs.x[held_out]
+    y_held_out = inputs.y[held_out]
+    for candidate in candidates(base, x_held_out, y_held_out, options):
+        right = torch.sign(candidate.network(x)) == y
+        accuracies = []
+        for e in (0, 1):
+            accuracy = right[environment == e].double().mean()
+            accuracies.append(float(accuracy))
+        worst[candidate.selected, candidate.l1] = min(accuracies)
+    selected = fitted.chosen["selected"]
+    l1 = fitted.chosen["l1"]
+    assert worst[selected, l1] == max(worst.values())
+    assert len(set(worst.values())) > 1
+
+    only = EVaLSOptions(selected=selected, l1=l1, share=0.5, **QUICK)
     new = torch.randn(9, 4)
     expected = fitted.predict(new)["model"]
-    torch.testing.assert_close(
-        train_evals(inputs, only).predict(new)["model"], expected
-    )
+    outputs = train_evals(inputs, only).predict(new)["model"]
+    assert_close(outputs, expected)
 
 
 def test_networks_and_shares_that_do_not_fit_are_refused_in_one_line(
     draw: Draw,
 ) -> None:
     module = init_module("kerhrm.networks.modules:small_cnn", 0, 2 * 14 * 14)
+    inputs = replace(draw(n=10), network=module)
     with pytest.raises(KerhrmError, match="last layer of a perceptron"):
-        train_evals(replace(draw(n=10), network=module), EVaLSOptions())
+        train_evals(inputs, EVaLSOptions())
     for bad in ({"selected": [0.6]}, {"selected": []}, {"l1": [0.0]}, {"share": 1.0}):
         with pytest.raises(KerhrmError) as error:
             EVaLSOptions.parse(bad)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 from torch import Tensor
 
@@ -28,38 +29,52 @@ from kerhrm.methods.hrm import (
 )
 from kerhrm.methods.inputs import Inputs
 
-N, D = 60, 4
-QUICK = {"cluster_steps": 60, "cluster_rounds": 3, "gate_steps": 80, "gate_rate": 1e-2}
+N = 60
+D = 4
+QUICK = {
+    "cluster_steps": 60,
+    "cluster_rounds": 3,
+    "gate_steps": 80,
+    "gate_rate": 1e-2,
+}
 
 
 def points(k: int = 3) -> tuple[Tensor, Tensor, Tensor]:
     """x, y and labels of k environments of unequal sizes; float64."""
     rng = np.random.default_rng(k)
-    x = rng.standard_normal((N, D)) * [1.0, 2.0, 0.5, 1.0]
-    y = x @ [1.0, -0.5, 1.0, 0.0] + rng.standard_normal(N)
-    share = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
-    return (
-        torch.from_numpy(x),
-        torch.from_numpy(y),
-        torch.from_numpy(rng.choice(k, N, p=share)),
-    )
+    scale = [1.0, 2.0, 0.5, 1.0]
+    x = rng.standard_normal((N, D)) * scale
+    signal = x @ [1.0, -0.5, 1.0, 0.0]
+    y = signal + rng.standard_normal(N)
+    sizes = np.arange(1, k + 1)
+    labels = rng.choice(k, N, p=sizes / sizes.sum())
+    environments = torch.from_numpy(labels)
+    return torch.from_numpy(x), torch.from_numpy(y), environments
+
+
+def all_features() -> Tensor:
+    """A mask that selects every feature."""
+    return torch.ones(D, dtype=torch.bool)
 
 
 def test_adam_is_that_of_torch() -> None:
-    start, scale = (
-        np.random.default_rng(0).standard_normal((5, 3)),
-        np.logspace(-3, 2, 3),
-    )
-    result = adam(
-        start, lambda step, w: scale * w + 1.0 / step, steps=60, learning_rate=0.02
-    )
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((5, 3))
+    scale = np.logspace(-3, 2, 3)
+
+    def gradient(step: int, w: np.ndarray) -> np.ndarray:
+        return scale * w + 1.0 / step
+
+    result = adam(start, gradient, steps=60, learning_rate=0.02)
     w = torch.from_numpy(start).clone().requires_grad_(True)
     optimiser = torch.optim.Adam([w], lr=0.02)
     for step in range(1, 61):
-        w.grad = torch.from_numpy(scale) * w.detach() + 1.0 / step
+        slope = torch.from_numpy(scale)
+        w.grad = slope * w.detach() + 1.0 / step
         optimiser.step()
-    np.testing.assert_allclose(result, w.detach(), rtol=1e-12, atol=1e-12)
-    single = adam(start.astype("f4"), lambda _, w: w, steps=3, learning_rate=0.1)
+    assert_allclose(result, w.detach(), rtol=1e-12, atol=1e-12)
+    start_in_single = start.astype("f4")
+    single = adam(start_in_single, lambda _, w: w, steps=3, learning_rate=0.1)
     assert single.dtype == np.float32
 
 
@@ -67,14 +82,17 @@ def risk_and_penalty(
     x: Tensor, y: Tensor, labels: Tensor, w: Tensor, gate: Tensor
 ) -> tuple[Tensor, Tensor]:
     """By their definitions."""
-    risks = [
-        ((x[labels == e] @ (gate * w) - y[labels == e]) ** 2).mean()
-        for e in labels.unique()
-    ]
-    slopes = torch.stack(
-        [torch.autograd.grad(r, w, create_graph=True)[0] for r in risks]
-    )
-    return torch.stack(risks).mean(), (gate * slopes.var(0, correction=0)).sum()
+    risks = []
+    slopes = []
+    for e in labels.unique():
+        inside = labels == e
+        residuals = x[inside] @ (gate * w) - y[inside]
+        risk = (residuals**2).mean()
+        (slope,) = torch.autograd.grad(risk, w, create_graph=True)
+        risks.append(risk)
+        slopes.append(slope)
+    variances = torch.stack(slopes).var(0, correction=0)
+    return torch.stack(risks).mean(), (gate * variances).sum()
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
@@ -85,65 +103,81 @@ def test_gate_gradients_by_autograd(k: int, empty: bool, alpha: float) -> None:
     x, y, labels = points(k)
     labels = 2 * labels + 1 if empty else labels
     w = torch.randn(D, dtype=torch.float64, requires_grad=True)
-    centre = torch.tensor([0.5, 0.2, 1.3, -0.4], dtype=torch.float64).requires_grad_()
+    start = [0.5, 0.2, 1.3, -0.4]
+    centre = torch.tensor(start, dtype=torch.float64, requires_grad=True)
     noise = 0.1 * torch.randn(D, dtype=torch.float64)
-    risk, penalty = risk_and_penalty(x, y, labels, w, (centre + noise).clamp(0, 1))
-    expected = torch.autograd.grad(risk + alpha * penalty, (w, centre))
+    gate = (centre + noise).clamp(0, 1)
+    risk, penalty = risk_and_penalty(x, y, labels, w, gate)
+    objective = risk + alpha * penalty
+    by_w, by_centre = torch.autograd.grad(objective, (w, centre))
+    rows = gradient_rows(x, y, labels)
     arrays = (t.detach().numpy() for t in (w, centre, noise))
-    result = gate_gradients(*arrays, gradient_rows(x, y, labels), alpha)
-    for a, b in zip(result, expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    got_by_w, got_by_centre = gate_gradients(*arrays, rows, alpha)
+    assert_allclose(got_by_w, by_w, rtol=1e-9, atol=1e-12)
+    assert_allclose(got_by_centre, by_centre, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("goal", ["few", "all"])
 def test_cost_gradient_by_autograd(goal: Any) -> None:
     options = HRMOptions(gate_goal=goal, gate_noise=0.3)
     centre = torch.linspace(-0.5, 0.8, D, dtype=torch.float64).requires_grad_()
-    opened = (0.5 * (1 + torch.erf(centre / 0.3 / 2**0.5))).sum()
-    cost = opened if goal == "few" else (D - opened) ** 2
+    is_open = 0.5 * (1 + torch.erf(centre / 0.3 / 2**0.5))
+    n_open = is_open.sum()
+    cost = n_open if goal == "few" else (D - n_open) ** 2
     (expected,) = torch.autograd.grad(cost, centre)
-    np.testing.assert_allclose(
-        cost_gradient(centre.detach().numpy(), options), expected
-    )
+    gradient = cost_gradient(centre.detach().numpy(), options)
+    assert_allclose(gradient, expected)
 
 
 @given(centre=st.floats(-0.5, 0.8), sigma=st.floats(0.05, 1.0))
 @settings(max_examples=20, deadline=None)
 def test_gate_probability_by_monte_carlo(centre: float, sigma: float) -> None:
-    draws = np.random.default_rng(0).standard_normal(40_000)
-    frequency = (np.clip(centre + sigma * draws, 0, 1) > 0).mean()
-    assert gate_probability(np.array([centre]), sigma)[0] == pytest.approx(
-        frequency, abs=0.015
-    )
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal(40_000)
+    gates = np.clip(centre + sigma * draws, 0, 1)
+    frequency = (gates > 0).mean()
+    (probability,) = gate_probability(np.array([centre]), sigma)
+    assert probability == pytest.approx(frequency, abs=0.015)
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.5])
 def test_models_are_the_lasso_of_every_cluster(l1: float) -> None:
     x, y, labels = points()
-    moments, start = cluster_moments(x, y, labels, 3), np.zeros((3, D))
-    models = fit_models(start, *moments, np.full(D, l1), 3000, 2e-3)
+    moments = cluster_moments(x, y, labels, 3)
+    start = np.zeros((3, D))
+    penalty = np.full(D, l1)
+    models = fit_models(start, *moments, penalty, 3000, 2e-3)
     for e in range(3):
-        part = x[labels == e], y[labels == e]
+        inside = labels == e
         if l1:
-            expected = Lasso(alpha=l1 / 2, fit_intercept=False).fit(*part).coef_
+            lasso = Lasso(alpha=l1 / 2, fit_intercept=False)
+            expected = lasso.fit(x[inside], y[inside]).coef_
         else:
-            expected = torch.linalg.lstsq(*part).solution.numpy()
-        np.testing.assert_allclose(models[e], expected, atol=1e-2)
+            fit_inside = torch.linalg.lstsq(x[inside], y[inside])
+            solution = fit_inside.solution
+            expected = solution.numpy()
+        assert_allclose(models[e], expected, atol=1e-2)
 
 
 def two_slopes() -> tuple[Tensor, Tensor, np.ndarray]:
     """Points on two lines in the last feature, and which is whose."""
     rng = np.random.default_rng(0)
-    x, which = rng.standard_normal((400, D)), rng.random(400) < 0.4
-    y = np.where(which, 1.5, -1.5) * x[:, -1] + 0.1 * rng.standard_normal(400)
-    return torch.from_numpy(x).float(), torch.from_numpy(y).float(), which
+    x = rng.standard_normal((400, D))
+    which = rng.random(400) < 0.4
+    slope = np.where(which, 1.5, -1.5)
+    noise = 0.1 * rng.standard_normal(400)
+    y = slope * x[:, -1] + noise
+    inputs = torch.from_numpy(x).float()
+    return inputs, torch.from_numpy(y).float(), which
 
 
 def test_clusters_are_planted_lines() -> None:
     x, y, which = two_slopes()
     options = HRMOptions(n_environments=2, cluster_steps=1000, cluster_rate=1e-2)
-    split, _ = cluster(x, y, torch.zeros(D), 0, options, "0")
-    agreement = ((split.numpy() == 1) == which).mean()
+    nothing_selected = torch.zeros(D)
+    split, _ = cluster(x, y, nothing_selected, 0, options, "0")
+    in_second = split.numpy() == 1
+    agreement = (in_second == which).mean()
     assert max(agreement, 1 - agreement) > 0.9
 
 
@@ -153,36 +187,44 @@ def test_clusters_do_not_see_selected_features() -> None:
     p = torch.tensor([0.3, 0.0, 0.0, 1.0])
     hidden, _ = cluster(x, y, p, 0, options, "0")
     x[:, -1] = 7 * torch.randn(400)
-    assert torch.equal(hidden, cluster(x, y, p, 0, options, "0")[0])
-    assert not torch.equal(hidden, cluster(x, y, 0 * p, 0, options, "0")[0])
+    of_other_values, _ = cluster(x, y, p, 0, options, "0")
+    without = 0 * p
+    without_selection, _ = cluster(x, y, without, 0, options, "0")
+    assert torch.equal(hidden, of_other_values)
+    assert not torch.equal(hidden, without_selection)
 
 
 def test_gates_select_causes_and_drop_effects() -> None:
     """Two causes of y, and two effects that follow it by the
     environment's own factor."""
     rng = np.random.default_rng(0)
-    labels, s = rng.integers(2, size=500), rng.standard_normal((500, 2))
-    target = s @ [1.0, -1.0] + 0.5 * rng.standard_normal(500)
-    effects = np.where(labels, 0.3, 1.5)[:, None] * target[:, None]
-    effects = effects + 0.5 * rng.standard_normal((500, 2))
-    x, y = (
-        torch.from_numpy(np.hstack([s, effects])).float(),
-        torch.from_numpy(target).float(),
-    )
+    labels = rng.integers(2, size=500)
+    s = rng.standard_normal((500, 2))
+    noise = 0.5 * rng.standard_normal(500)
+    target = s @ [1.0, -1.0] + noise
+    factor = np.where(labels, 0.3, 1.5)
+    effect = (factor * target)[:, None]
+    effects = effect + 0.5 * rng.standard_normal((500, 2))
+    columns = np.hstack([s, effects])
+    x = torch.from_numpy(columns).float()
+    y = torch.from_numpy(target).float()
     options = HRMOptions(
         gate_steps=1500, gate_rate=4e-3, penalty_weight=10.0, gate_cost=0.1
     )
-    start = 2 * least_squares(x, y, torch.ones(D, dtype=torch.bool)).numpy()
-    for environments, expected in (
-        (torch.from_numpy(labels), [True, True, False, False]),
-        # with one environment nothing varies: the effects are what predicts
-        (torch.zeros(500, dtype=torch.int64), None),
-    ):
-        centre, _ = learn_gates(
-            gradient_rows(x, y, environments), start, 0, options, "0"
-        )
-        selected = selected_features(centre, options).tolist()
-        assert selected == expected if expected else all(selected[2:])
+    start = 2 * least_squares(x, y, all_features()).numpy()
+
+    def selected(environments: Tensor) -> list[bool]:
+        """Whether the gate of each feature is open."""
+        rows = gradient_rows(x, y, environments)
+        centre, _ = learn_gates(rows, start, 0, options, "0")
+        return selected_features(centre, options).tolist()
+
+    with_environments = selected(torch.from_numpy(labels))
+    assert with_environments == [True, True, False, False]
+    # with one environment nothing varies: the effects are what predicts
+    one_environment = torch.zeros(500, dtype=torch.int64)
+    _, _, *effects_are_selected = selected(one_environment)
+    assert all(effects_are_selected)
 
 
 def test_without_penalty_and_cost_gates_times_w_are_least_squares() -> None:
@@ -192,9 +234,11 @@ def test_without_penalty_and_cost_gates_times_w_are_least_squares() -> None:
     )
     expected = torch.linalg.lstsq(x, y).solution.numpy()
     # of the right sign: else a gate may close before its w has turned
-    rows = gradient_rows(x, y, torch.arange(N) % 2)  # of equal size
+    halves = torch.arange(N) % 2  # of equal size
+    rows = gradient_rows(x, y, halves)
     centre, w = learn_gates(rows, 3 * expected, 0, options, "0")
-    np.testing.assert_allclose(centre.clip(0, 1) * w, expected, atol=1e-3)
+    product = centre.clip(0, 1)
+    assert_allclose(product * w, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("turns", [1, 2])
@@ -202,41 +246,52 @@ def test_environments_are_those_of_the_nearest_line(
     draw: Callable[..., Inputs], turns: int
 ) -> None:
     """Point by point, with the gates that the turn before has left."""
-    inputs, n = draw(n=80), 80
+    n = 80
+    inputs = draw(n=n)
     options = HRMOptions(n_iterations=turns, **QUICK)
     fitted = train_hrm(inputs, options)
-    x, y, p = inputs.x, inputs.y, torch.zeros(D)
+    x = inputs.x
+    y = inputs.y
+    p = torch.zeros(D)
     if turns == 2:
         split, _ = cluster(x, y, p, inputs.seed, options, "0")
-        start = 2 * least_squares(x, y, torch.ones(D, dtype=torch.bool)).numpy()
-        centre, _ = learn_gates(
-            gradient_rows(x, y, split), start, inputs.seed, options, "0"
-        )
-        p = 0.5 * (
-            1 + torch.erf(torch.from_numpy(centre) / options.gate_noise / 2**0.5)
-        )
-    split, models = cluster(x, y, p, inputs.seed, options, str(turns - 1))
+        start = 2 * least_squares(x, y, all_features()).numpy()
+        rows = gradient_rows(x, y, split)
+        centre, _ = learn_gates(rows, start, inputs.seed, options, "0")
+        scaled = torch.from_numpy(centre) / options.gate_noise
+        p = 0.5 * (1 + torch.erf(scaled / 2**0.5))
+    name_of_turn = str(turns - 1)
+    split, models = cluster(x, y, p, inputs.seed, options, name_of_turn)
     assert fitted.environments is not None
-    assert torch.equal(fitted.environments[:n].argmax(1), split)
+    environments = fitted.environments[:n].argmax(1)
+    assert torch.equal(environments, split)
     held_out = fitted.environments[n:]
-    for x_i, y_i, members in zip(
-        inputs.x_validation, inputs.y_validation, held_out, strict=True
-    ):
-        errors = [float((w @ ((1 - p) * x_i) - y_i) ** 2) for w in models]
-        assert errors[int(members.argmax())] == pytest.approx(min(errors), abs=1e-5)
-    assert int((held_out.sum(0) > 0).sum()) >= 2  # or this would not tell
+    rows = zip(inputs.x_validation, inputs.y_validation, held_out, strict=True)
+    for x_i, y_i, members in rows:
+        visible = (1 - p) * x_i
+        errors = [float((w @ visible - y_i) ** 2) for w in models]
+        environment = int(members.argmax())
+        assert errors[environment] == pytest.approx(min(errors), abs=1e-5)
+    is_used = held_out.sum(0) > 0
+    assert is_used.sum() >= 2  # or this would not tell
 
 
 def test_more_environments_than_points(draw: Callable[..., Inputs]) -> None:
     inputs = draw(n=2)
-    fitted = train_hrm(inputs, HRMOptions(n_environments=5, n_iterations=2, **QUICK))
-    assert bool(fitted.predict(inputs.x)["model"].isfinite().all())
+    options = HRMOptions(n_environments=5, n_iterations=2, **QUICK)
+    fitted = train_hrm(inputs, options)
+    outputs = fitted.predict(inputs.x)["model"]
+    assert outputs.isfinite().all()
 
 
 def test_growth_multiplies_penalty_and_cost() -> None:
-    rows, start = gradient_rows(*points()), np.ones(D)
+    rows = gradient_rows(*points())
+    start = np.ones(D)
     few = HRMOptions(penalty_weight=2.0, gate_cost=0.1, gate_steps=50, gate_rate=1e-2)
-    more = few.model_copy(update={"penalty_weight": 6.0, "gate_cost": 0.3})
+    larger = {"penalty_weight": 6.0, "gate_cost": 0.3}
+    more = few.model_copy(update=larger)
     grown = learn_gates(rows, start, 0, few, "0", growth=3.0)
-    np.testing.assert_allclose(grown, learn_gates(rows, start, 0, more, "0"))
-    assert not np.allclose(grown, learn_gates(rows, start, 0, few, "0"))
+    with_larger_weights = learn_gates(rows, start, 0, more, "0")
+    without_growth = learn_gates(rows, start, 0, few, "0")
+    assert_allclose(grown, with_larger_weights)
+    assert not np.allclose(grown, without_growth)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm import NetworkOptions, build
 from kerhrm.methods.eiil import (
@@ -38,31 +39,40 @@ def mean_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
     """By torch."""
     if loss == "squared":
         return nn.functional.mse_loss(f, y)
-    return nn.functional.binary_cross_entropy_with_logits(f, (y > 0).to(f))
+    positive = (y > 0).to(f)
+    return nn.functional.binary_cross_entropy_with_logits(f, positive)
 
 
 def scale_penalty(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
     """Squared gradient of the risk with respect to a dummy scale."""
     scale = torch.ones((), dtype=f.dtype, requires_grad=True)
-    (gradient,) = torch.autograd.grad(
-        mean_loss(scale * f, y, loss), scale, create_graph=True
-    )
+    risk = mean_loss(scale * f, y, loss)
+    (gradient,) = torch.autograd.grad(risk, scale, create_graph=True)
     return gradient**2
 
 
 def outputs(n: int = N) -> tuple[Tensor, Tensor, Tensor]:
     """f, y and labels of three environments of unequal sizes."""
     rng = np.random.default_rng(0)
-    f, y = 2 * rng.standard_normal(n), rng.choice([-1.0, 1.0], n)
+    f = 2 * rng.standard_normal(n)
+    y = rng.choice([-1.0, 1.0], n)
     labels = rng.choice(3, n, p=[0.2, 0.3, 0.5])
     return torch.from_numpy(f), torch.from_numpy(y), torch.from_numpy(labels)
 
 
 @each_loss
 def test_large_outputs_have_finite_losses(loss: PointLoss) -> None:
-    f, y = torch.tensor([-1e4, 1e4]), torch.ones(2)
-    assert bool(point_loss(f, y, loss).isfinite().all())
-    assert bool(scale_gradient(f, y, loss).isfinite().all())
+    f = torch.tensor([-1e4, 1e4])
+    y = torch.ones(2)
+    losses = point_loss(f, y, loss)
+    gradient = scale_gradient(f, y, loss)
+    assert losses.isfinite().all()
+    assert gradient.isfinite().all()
+
+
+def decay_of(weights: list[Tensor]) -> Tensor:
+    """Squared size of all weights."""
+    return sum(w.norm() ** 2 for w in weights)
 
 
 @pytest.mark.parametrize("anneal", [0, 10])
@@ -71,7 +81,8 @@ def test_large_outputs_have_finite_losses(loss: PointLoss) -> None:
 def test_irm_by_a_torch_loop(
     draw: Draw, loss: PointLoss, weight: float, decay: float, anneal: int
 ) -> None:
-    inputs, steps = draw(n=N), 25
+    inputs = draw(n=N)
+    steps = 25
     options = IRMOptions(
         loss=loss,
         penalty_weight=weight,
@@ -85,75 +96,85 @@ def test_irm_by_a_torch_loop(
     optimiser = torch.optim.Adam(weights, lr=1e-2)
     for step in range(steps):
         f = network(inputs.x)
-        total = decay * sum(w.norm() ** 2 for w in weights)
+        total = decay * decay_of(weights)
         now = min(weight, 1.0) if step < anneal else weight
         for e in range(2):
-            part = f[inputs.environments == e], inputs.y[inputs.environments == e]
-            total = (
-                total
-                + mean_loss(*part, loss) / 2
-                + now * scale_penalty(*part, loss) / 2
-            )
+            inside = inputs.environments == e
+            risk = mean_loss(f[inside], inputs.y[inside], loss)
+            penalty = scale_penalty(f[inside], inputs.y[inside], loss)
+            total = total + (risk + now * penalty) / 2
+        objective = total / max(now, 1.0)
         optimiser.zero_grad()
-        (total / max(now, 1.0)).backward()
+        objective.backward()
         optimiser.step()
     result = train_irm(inputs, options).predict(inputs.x)["model"]
-    torch.testing.assert_close(result, network(inputs.x).detach(), rtol=1e-3, atol=1e-3)
+    expected = network(inputs.x)
+    assert_close(result, expected.detach(), rtol=1e-3, atol=1e-3)
 
 
 def variance_by_hand(
     network: Network, x: Tensor, y: Tensor, labels: Tensor, loss: PointLoss
 ) -> Tensor:
     """Sum over environments of |grad L^e - mean grad|^2."""
+    weights = list(network.weights.values())
     gradients = []
     for e in labels.unique():
-        risk = point_loss(network(x), y, loss)[labels == e].mean()
-        parts = torch.autograd.grad(
-            risk, list(network.weights.values()), create_graph=True
-        )
-        gradients.append(torch.cat([part.flatten() for part in parts]))
+        losses = point_loss(network(x), y, loss)
+        risk = losses[labels == e].mean()
+        parts = torch.autograd.grad(risk, weights, create_graph=True)
+        flat = [part.flatten() for part in parts]
+        gradients.append(torch.cat(flat))
     stacked = torch.stack(gradients)
-    return ((stacked - stacked.mean(0)) ** 2).sum()
+    deviations = stacked - stacked.mean(0)
+    return (deviations**2).sum()
 
 
 @pytest.mark.parametrize("weight", [0.5, 20.0])
 def test_iga_by_a_torch_loop(draw: Draw, weight: float) -> None:
     inputs = draw(n=36, widths=(8, 6), environments=3)
     assert inputs.environments is not None
-    x, y, labels = inputs.x, inputs.y, inputs.environments
+    x = inputs.x
+    y = inputs.y
+    labels = inputs.environments
     network = inputs.network.trainable()
-    optimiser = torch.optim.Adam(list(network.weights.values()), lr=1e-2)
+    weights = list(network.weights.values())
+    optimiser = torch.optim.Adam(weights, lr=1e-2)
     for _ in range(20):
         optimiser.zero_grad()
         f = network(x)
-        total = torch.stack(
-            [((f - y) ** 2)[labels == e].mean() for e in range(3)]
-        ).mean()
-        (total + weight * variance_by_hand(network, x, y, labels, "squared")).backward()
+        squares = (f - y) ** 2
+        means = [squares[labels == e].mean() for e in range(3)]
+        risk = torch.stack(means).mean()
+        variance = variance_by_hand(network, x, y, labels, "squared")
+        objective = risk + weight * variance
+        objective.backward()
         optimiser.step()
     options = IGAOptions(penalty_weight=weight, steps=20, learning_rate=1e-2)
     trained = train_iga(inputs, options)
-    torch.testing.assert_close(
-        trained.predict(x)["model"], network(x).detach(), rtol=1e-3, atol=1e-3
-    )
+    outputs = trained.predict(x)["model"]
+    expected = network(x).detach()
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
 @each_loss
 def test_the_inferences_objective_by_a_dummy_scale(loss: PointLoss) -> None:
     f, y, _ = outputs(30)
     w = torch.randn(30, dtype=torch.float64, requires_grad=True)
-    value = soft_penalty(w, scale_gradient(f, y, loss))
+    slopes_of_points = scale_gradient(f, y, loss)
+    value = soft_penalty(w, slopes_of_points)
     (gradient,) = torch.autograd.grad(value, w)
     scale = torch.ones((), dtype=torch.float64, requires_grad=True)
     losses = point_loss(scale * f, y, loss)
     q = torch.sigmoid(w)
-    slopes = [
-        torch.autograd.grad((share * losses).mean(), scale, create_graph=True)[0]
-        for share in (q, 1 - q)
-    ]
-    expected = (slopes[0] ** 2 + slopes[1] ** 2) / 2
-    torch.testing.assert_close(value, expected)
-    torch.testing.assert_close(gradient, torch.autograd.grad(expected, w)[0])
+    squares = []
+    for share in (q, 1 - q):
+        risk = (share * losses).mean()
+        (slope,) = torch.autograd.grad(risk, scale, create_graph=True)
+        squares.append(slope**2)
+    expected = sum(squares) / 2
+    (expected_gradient,) = torch.autograd.grad(expected, w)
+    assert_close(value, expected)
+    assert_close(gradient, expected_gradient)
 
 
 @pytest.mark.parametrize(("steps", "rate"), [(3_000, 3e-3), (1_000, 1e-2)])
@@ -161,12 +182,14 @@ def test_the_split_is_the_best_of_all(steps: int, rate: float) -> None:
     f, y, _ = outputs(9)
     gradient = scale_gradient(f, y, "squared").float()
     # 2^n hard splits, by assignments that saturate the sigmoid
-    corners = torch.tensor(list(product([-50.0, 50.0], repeat=9)))
+    signs = list(product([-50.0, 50.0], repeat=9))
+    corners = torch.tensor(signs)
     values = soft_penalty(corners, gradient.expand_as(corners))
     for seed in range(3):
         split = infer_environments(gradient, seed, steps=steps, rate=rate)
-        result = soft_penalty(100 * (0.5 - split.float()), gradient)
-        torch.testing.assert_close(result, values.max())
+        saturated = 100 * (0.5 - split.float())
+        result = soft_penalty(saturated, gradient)
+        assert_close(result, values.max())
 
 
 @pytest.mark.parametrize(
@@ -196,43 +219,53 @@ def test_eiil_is_a_reference_its_splits_and_irm(
     optimiser = torch.optim.Adam(weights, lr=1e-2)
     for _ in range(15):
         optimiser.zero_grad()
-        risk = point_loss(reference(inputs.x), inputs.y, loss).mean()
-        (risk + decay * sum(w.norm() ** 2 for w in weights)).backward()
+        outputs_of_reference = reference(inputs.x)
+        risk = point_loss(outputs_of_reference, inputs.y, loss).mean()
+        objective = risk + decay * decay_of(weights)
+        objective.backward()
         optimiser.step()
     reference = reference.detached()
     assert fitted.environments is not None
-    assert torch.equal(fitted.environments.sum(1), torch.ones(110))
-    parts = (inputs.x, inputs.y), (inputs.x_validation, inputs.y_validation)
-    for (x, y), members in zip(parts, fitted.environments.split([60, 50]), strict=True):
+    total = fitted.environments.sum(1)
+    assert torch.equal(total, torch.ones(110))
+    train, validation = fitted.environments.split([60, 50])
+    for x, y, members in (
+        (inputs.x, inputs.y, train),
+        (inputs.x_validation, inputs.y_validation, validation),
+    ):
         gradient = scale_gradient(reference(x), y, loss)
-        clear = gradient.abs() > 0.05 * gradient.abs().max()
+        size = gradient.abs()
+        clear = size > 0.05 * size.max()
         up = gradient[clear] > 0
         assert 0 < int(up.sum()) < len(up)
-        assert any(torch.equal(members[clear, e] == 1, up) for e in range(2))
-    labels = fitted.environments[:60].argmax(1)
-    expected = train_irm(replace(inputs, environments=labels), IRMOptions(**shared))
-    results = (f.predict(inputs.x)["model"] for f in (fitted, expected))
-    torch.testing.assert_close(*results, rtol=1e-3, atol=1e-3)
+        in_first = members[clear, 0] == 1
+        in_second = members[clear, 1] == 1
+        assert torch.equal(in_first, up) or torch.equal(in_second, up)
+    labelled = replace(inputs, environments=train.argmax(1))
+    expected = train_irm(labelled, IRMOptions(**shared))
+    outputs = fitted.predict(inputs.x)["model"]
+    expected_outputs = expected.predict(inputs.x)["model"]
+    assert_close(outputs, expected_outputs, rtol=1e-3, atol=1e-3)
 
 
 def spurious(rates: tuple[float, ...], n: int) -> tuple[Tensor, Tensor, Tensor]:
     """Points (n each) of a noisy cause of y and a precise attribute that agrees at the
     rates."""
-    y = torch.sign(torch.randn(len(rates), n))
-    agrees = torch.rand(len(rates), n) < torch.tensor(rates)[:, None]
-    x = torch.stack(
-        [y + 1.5 * torch.randn(y.shape), torch.where(agrees, y, -y)], dim=-1
-    )
-    labels = torch.arange(len(rates))[:, None].expand(y.shape)
+    n_rates = len(rates)
+    y = torch.sign(torch.randn(n_rates, n))
+    share = torch.tensor(rates)[:, None]
+    agrees = torch.rand(n_rates, n) < share
+    cause = y + 1.5 * torch.randn(y.shape)
+    attribute = torch.where(agrees, y, -y)
+    x = torch.stack([cause, attribute], dim=-1)
+    labels = torch.arange(n_rates)[:, None].expand(y.shape)
     return x.flatten(0, 1), y.flatten(), labels.flatten()
 
 
 @pytest.mark.parametrize("name", ["irm squared", "irm logistic", "eiil logistic"])
 def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
-    (x, y, labels), (x_test, y_test, _) = (
-        spurious((0.95, 0.7), 400),
-        spurious((0.1,), 500),
-    )
+    x, y, labels = spurious((0.95, 0.7), 400)
+    x_test, y_test, _ = spurious((0.1,), 500)
     network = build(NetworkOptions(widths=[32]), 0, 2)
     inputs = Inputs(x, y, x, y, "classification", 0, network, labels)
     shared = {
@@ -247,10 +280,13 @@ def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
     if name.startswith("irm"):
         fitted = train_irm(inputs, IRMOptions(**shared))
     else:
-        extra = {"reference_steps": 60, "inference_steps": 500, "inference_rate": 0.02}
-        fitted = train_eiil(
-            replace(inputs, environments=None), EIILOptions(**shared, **extra)
-        )
+        extra = {
+            "reference_steps": 60,
+            "inference_steps": 500,
+            "inference_rate": 0.02,
+        }
+        unlabelled = replace(inputs, environments=None)
+        fitted = train_eiil(unlabelled, EIILOptions(**shared, **extra))
     loss: PointLoss = "squared" if "squared" in name else "logistic"
     erm = train(
         network,
@@ -259,18 +295,20 @@ def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
         steps=200,
         learning_rate=1e-2,
     )
-    models = erm, lambda points: fitted.predict(points)["model"]
-    hits = [float(((f(x_test) > 0) == (y_test > 0)).double().mean()) for f in models]
-    assert hits[1] > hits[0] + 0.1
+    is_positive = y_test > 0
+    outputs = fitted.predict(x_test)["model"]
+    right = (outputs > 0) == is_positive
+    accuracy = (right).double().mean()
+    right = (erm(x_test) > 0) == is_positive
+    accuracy_of_erm = (right).double().mean()
+    assert accuracy > accuracy_of_erm + 0.1
 
 
 def test_the_default_loss_follows_the_task(draw: Draw) -> None:
     for task, loss in (("classification", "logistic"), ("regression", "squared")):
         inputs = draw(task)
-        default, explicit = (
-            train_irm(inputs, IRMOptions(steps=5, loss=given)).predict(inputs.x)[
-                "model"
-            ]
-            for given in (None, loss)
-        )
-        assert torch.equal(default, explicit)
+        default = train_irm(inputs, IRMOptions(steps=5, loss=None))
+        explicit = train_irm(inputs, IRMOptions(steps=5, loss=loss))
+        outputs = default.predict(inputs.x)["model"]
+        expected = explicit.predict(inputs.x)["model"]
+        assert torch.equal(outputs, expected)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
 from kerhrm.methods.inputs import Inputs
@@ -39,60 +40,84 @@ def erm(network: Network, x: Tensor, y: Tensor, loss: PointLoss, steps: int) -> 
 @each_loss
 def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> None:
     inputs = draw(n=60, m=30)
-    x, y, network = inputs.x, inputs.y, inputs.network
+    x = inputs.x
+    y = inputs.y
+    network = inputs.network
     first = erm(network, x, y, loss, 10)
     wrong = torch.sign(first(x)) != y
     assert 0 < int(wrong.sum()) < 30
-    more = [torch.cat([part, part[wrong].repeat_interleave(3, 0)]) for part in (x, y)]
-    expected = erm(network, more[0], more[1], loss, 25)(x)
-    given = {"steps": 25, "learning_rate": 1e-2, "loss": loss}
-    fitted = train_jtt(
-        inputs, JTTOptions(identification_steps=10, upweight=4.0, **given)
-    )
-    torch.testing.assert_close(
-        fitted.predict(x)["model"], expected, rtol=1e-3, atol=1e-4
-    )
-    held_out = torch.sign(first(inputs.x_validation)) != inputs.y_validation
+    thrice = x[wrong].repeat_interleave(3, 0)
+    x_repeated = torch.cat([x, thrice])
+    thrice = y[wrong].repeat_interleave(3, 0)
+    y_repeated = torch.cat([y, thrice])
+    expected = erm(network, x_repeated, y_repeated, loss, 25)
+    given = {
+        "identification_steps": 10,
+        "steps": 25,
+        "learning_rate": 1e-2,
+        "loss": loss,
+    }
+    options = JTTOptions(upweight=4.0, **given)
+    fitted = train_jtt(inputs, options)
+    outputs = fitted.predict(x)["model"]
+    assert_close(outputs, expected(x), rtol=1e-3, atol=1e-4)
+
+    outputs_held_out = first(inputs.x_validation)
+    wrong_held_out = torch.sign(outputs_held_out) != inputs.y_validation
+    is_wrong = torch.cat([wrong, wrong_held_out])
     assert fitted.environments is not None
-    assert torch.equal(
-        fitted.environments.argmax(1), torch.cat([wrong, held_out]).long()
-    )
-    alike = train_jtt(
-        inputs, JTTOptions(identification_steps=10, upweight=1.0, **given)
-    )
-    assert torch.equal(alike.predict(x)["model"], erm(network, x, y, loss, 25)(x))
+    environments = fitted.environments.argmax(1)
+    assert torch.equal(environments, is_wrong.long())
+
+    without_weight = JTTOptions(upweight=1.0, **given)
+    alike = train_jtt(inputs, without_weight)
+    plain = erm(network, x, y, loss, 25)
+    outputs = alike.predict(x)["model"]
+    assert torch.equal(outputs, plain(x))
 
 
 def test_without_errors_jtt_is_erm(draw: Draw) -> None:
     """The inputs hold a copy of the label, so that the first model makes no error."""
     inputs = draw(n=40, m=20)
-    x, held_out = inputs.x.clone(), inputs.x_validation.clone()
-    x[:, 1], held_out[:, 1] = 10 * inputs.y, 10 * inputs.y_validation
+    x = inputs.x.clone()
+    held_out = inputs.x_validation.clone()
+    x[:, 1] = 10 * inputs.y
+    held_out[:, 1] = 10 * inputs.y_validation
     inputs = replace(inputs, x=x, x_validation=held_out)
     options = JTTOptions(
         identification_steps=30, upweight=50.0, steps=25, learning_rate=1e-2
     )
     fitted = train_jtt(inputs, options)
     assert fitted.environments is not None
-    assert fitted.environments.sum(0).tolist() == [60.0, 0.0]
-    expected = erm(inputs.network, x, inputs.y, "logistic", 25)(x)
-    assert torch.equal(fitted.predict(x)["model"], expected)
-    twice = train_closed_form(inputs, ClosedFormOptions()).predict(x)["model"]
-    once = train_least_squares(inputs, LeastSquaresOptions()).predict(x)["model"]
-    torch.testing.assert_close(twice, once)
+    sizes = fitted.environments.sum(0)
+    assert sizes.tolist() == [60.0, 0.0]
+    expected = erm(inputs.network, x, inputs.y, "logistic", 25)
+    outputs = fitted.predict(x)["model"]
+    assert torch.equal(outputs, expected(x))
+
+    weighted_twice = train_closed_form(inputs, ClosedFormOptions())
+    once = train_least_squares(inputs, LeastSquaresOptions())
+    outputs = weighted_twice.predict(x)["model"]
+    assert_close(outputs, once.predict(x)["model"])
 
 
 def test_the_closed_form_by_another_solver(draw: Draw) -> None:
     inputs = draw(n=80, d=5)
     inputs = replace(inputs, x=inputs.x + 2)
-    x, y = inputs.x.double().numpy(), inputs.y.double().numpy()
+    x = inputs.x.double().numpy()
+    y = inputs.y.double().numpy()
     design = np.column_stack([x, np.ones(80)])
-    right = np.sign(design @ np.linalg.lstsq(design, y, rcond=None)[0]) == y
+    first, *_ = np.linalg.lstsq(design, y, rcond=None)
+    right = np.sign(design @ first) == y
     assert 0 < right.sum() < 80
-    root = np.sqrt(np.where(right, right.mean(), 1 - right.mean()) ** -1)
-    slope = np.linalg.lstsq(root[:, None] * design, root * y, rcond=None)[0]
-    outputs = train_closed_form(inputs, ClosedFormOptions()).predict(inputs.x)["model"]
-    np.testing.assert_allclose(outputs.numpy(), design @ slope, rtol=1e-5, atol=1e-6)
+    accuracy = right.mean()
+    share = np.where(right, accuracy, 1 - accuracy)
+    root = np.sqrt(1 / share)
+    slope, *_ = np.linalg.lstsq(root[:, None] * design, root * y, rcond=None)
+    fitted = train_closed_form(inputs, ClosedFormOptions())
+    outputs = fitted.predict(inputs.x)["model"]
+    expected = design @ slope
+    np.testing.assert_allclose(outputs.numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(("eta", "decay"), [(0.0, 0.0), (0.3, 0.02), (5.0, 0.0)])
@@ -103,23 +128,30 @@ def test_group_dro_by_a_torch_loop(
     """With eta = 0 it is the ERM of environments that weigh equally, whatever their
     sizes."""
     inputs = draw(n=45, environments=3, equal=False)
-    x, y, labels = inputs.x, inputs.y, inputs.environments
+    x = inputs.x
+    y = inputs.y
+    labels = inputs.environments
     network = inputs.network.trainable()
     weights = list(network.weights.values())
-    optimiser, q = torch.optim.Adam(weights, lr=1e-2), torch.full((3,), 1 / 3)
+    optimiser = torch.optim.Adam(weights, lr=1e-2)
+    q = torch.full((3,), 1 / 3)
     for _ in range(25):
         losses = point_loss(network(x), y, loss)
-        risks = torch.stack([losses[labels == e].mean() for e in range(3)])
+        means = [losses[labels == e].mean() for e in range(3)]
+        risks = torch.stack(means)
         q = q * torch.exp(eta * risks.detach())
         q = q / q.sum()
+        squares = [w.norm() ** 2 for w in weights]
+        objective = (q * risks).sum() + decay * sum(squares)
         optimiser.zero_grad()
-        ((q * risks).sum() + decay * sum(w.norm() ** 2 for w in weights)).backward()
+        objective.backward()
         optimiser.step()
     options = GroupDROOptions(
         loss=loss, eta=eta, weight_decay=decay, steps=25, learning_rate=1e-2
     )
     result = train_group_dro(inputs, options).predict(x)["model"]
-    torch.testing.assert_close(result, network(x).detach(), rtol=1e-3, atol=1e-3)
+    expected = network(x).detach()
+    assert_close(result, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_a_larger_step_size_serves_the_worst_environment(draw: Draw) -> None:
@@ -128,11 +160,13 @@ def test_a_larger_step_size_serves_the_worst_environment(draw: Draw) -> None:
     worst = []
     for eta in (0.0, 0.3, 3.0):
         options = GroupDROOptions(eta=eta, steps=300, learning_rate=1e-2)
-        losses = (
-            train_group_dro(inputs, options).predict(inputs.x)["model"] - inputs.y
-        ) ** 2
-        worst.append(
-            max(float(losses[inputs.environments == e].mean()) for e in range(2))
-        )
+        fitted = train_group_dro(inputs, options)
+        residuals = fitted.predict(inputs.x)["model"] - inputs.y
+        losses = residuals**2
+        means = []
+        for e in range(2):
+            inside = inputs.environments == e
+            means.append(float(losses[inside].mean()))
+        worst.append(max(means))
     assert worst == sorted(worst, reverse=True)
     assert worst[2] < 0.97 * worst[0]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch.testing import assert_close
 
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.igd import train_network
@@ -56,7 +57,8 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
         options = AsPrintedOptions().model_copy(update=same)
     fitted = train_kerhrm(inputs, options)
     problem = inputs.require_problem()
-    environments, directions = [], []
+    environments = []
+    directions = []
     for t in (1, 2):
         environments.append(
             learn_environments(problem, options, t, environments, directions)
@@ -64,7 +66,8 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
         directions.append(learn_directions(problem, environments, options))
     final = select_iteration(problem, environments, directions, options)
     assert torch.equal(fitted.directions["linear"], final.theta)
-    assert torch.equal(fitted.directions["first"], directions[0].winner(1).theta)
+    winner = directions[0].winner(1)
+    assert torch.equal(fitted.directions["first"], winner.theta)
     trained = train_network(
         inputs.network,
         inputs.x,
@@ -74,7 +77,8 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
         environments,
         options,
     )
-    assert torch.equal(fitted.networks["network"](inputs.x), trained.network(inputs.x))
+    outputs = fitted.networks["network"](inputs.x)
+    assert torch.equal(outputs, trained.network(inputs.x))
     chosen = {"k": final.k, "alpha": final.alpha, "iteration": final.iteration}
     assert fitted.chosen == chosen | {"cosine_weight": trained.cosine_weight}
     # every point's memberships of each clustering add up to one, degenerate ones left
@@ -83,9 +87,9 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
     assert fitted.environments.shape == (60 + 25, 2 * (2 + 1))
     degenerate = torch.cat([e.degenerate for e in environments])
     count = int((~degenerate).sum()) or len(degenerate)
-    torch.testing.assert_close(
-        fitted.environments.sum(1), torch.full((85,), float(count))
-    )
+    total = fitted.environments.sum(1)
+    expected = torch.full((85,), float(count))
+    assert_close(total, expected)
 
 
 def test_without_environments_it_is_erm(draw: Draw) -> None:
@@ -102,9 +106,9 @@ def test_without_environments_it_is_erm(draw: Draw) -> None:
         f.networks[n](inputs.x)
         for f, n in ((fitted, "network"), (train_erm(inputs, plain), "model"))
     ]
-    torch.testing.assert_close(*outputs)  # the cosine's term is there, with weight 0
+    assert_close(*outputs)  # the cosine's term is there, with weight 0
     assert fitted.environments is not None
-    assert bool((fitted.environments == 1).all())
+    assert (fitted.environments == 1).all()
     assert fitted.chosen["iteration"] == 0
     assert fitted.chosen["p_value"] == 0.6
     # a test that detects, one that is impossible, and options without it change nothing

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import KerHRMOptions, NetworkOptions, build
 from kerhrm.methods.erm import ERMOptions, train_erm
@@ -30,39 +31,48 @@ PIXELS = 9
 
 
 def least_squares(inputs: Inputs, x: Tensor) -> Tensor:
-    return train_least_squares(inputs, LeastSquaresOptions()).predict(x)["model"]
+    """Outputs at some points."""
+    fitted = train_least_squares(inputs, LeastSquaresOptions())
+    return fitted.predict(x)["model"]
 
 
 @pytest.mark.parametrize("n", [60, 4])  # more points than predictors, and fewer
 def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
     inputs = draw("regression", n=n, d=6)
     inputs = replace(inputs, y=inputs.y + 3)
-    x, y = (t.double().numpy() for t in (inputs.x, inputs.y))
-    slope = np.linalg.lstsq(x - x.mean(0), y - y.mean(), rcond=1e-5)[0]
+    x = inputs.x.double().numpy()
+    y = inputs.y.double().numpy()
+    mean_x = x.mean(0)
+    mean_y = y.mean()
+    slope, *_ = np.linalg.lstsq(x - mean_x, y - mean_y, rcond=1e-5)
     for new in (inputs.x, torch.randn(9, 6)):
-        expected = y.mean() + (new.double().numpy() - x.mean(0)) @ slope
-        np.testing.assert_allclose(
-            least_squares(inputs, new), expected, rtol=1e-6, atol=1e-6
-        )
+        deviations = new.double().numpy() - mean_x
+        expected = mean_y + deviations @ slope
+        outputs = least_squares(inputs, new)
+        np.testing.assert_allclose(outputs, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
     """Collinear but for the rounding to single precision, which must not be fitted."""
     inputs = draw("regression", n=200)
-    scale, shift = (
-        torch.tensor([1.0, 8.0, 0.5, -2.0]),
-        torch.tensor([1.0, -4.0, 0.0, 16.0]),
-    )
+    scale = torch.tensor([1.0, 8.0, 0.5, -2.0])
+    shift = torch.tensor([1.0, -4.0, 0.0, 16.0])
 
     def add(x: Tensor) -> Tensor:
-        total = (x[:, 0].double() + x[:, 1] / 3).float()
-        return torch.cat([x, total[:, None], torch.full_like(x[:, :1], 7.0)], dim=1)
+        sum_of_two = x[:, 0].double() + x[:, 1] / 3
+        total = (sum_of_two).float()
+        constant = torch.full_like(x[:, :1], 7.0)
+        return torch.cat([x, total[:, None], constant], dim=1)
+
+    def rescale(x: Tensor) -> Tensor:
+        return x * scale + shift
 
     new = 3 * torch.randn(50, 4)
     expected = least_squares(inputs, new)
-    for change in (add, lambda x: x * scale + shift):
-        outputs = least_squares(replace(inputs, x=change(inputs.x)), change(new))
-        torch.testing.assert_close(outputs, expected, rtol=1e-5, atol=1e-5)
+    for change in (add, rescale):
+        changed = replace(inputs, x=change(inputs.x))
+        outputs = least_squares(changed, change(new))
+        assert_close(outputs, expected, rtol=1e-5, atol=1e-5)
 
 
 def coloured(channel: Tensor, gray: Tensor) -> Tensor:
@@ -76,19 +86,25 @@ def images(n: int) -> tuple[Tensor, Tensor, Tensor]:
     better."""
     y = torch.sign(torch.randn(n))
     gray = torch.rand(n, PIXELS)
-    gray[:, 0] = (0.5 + 0.25 * y + 0.3 * torch.randn(n)).clamp(0, 1)
-    return gray, y, (torch.where(torch.rand(n) < 0.95, y, -y) > 0).float()
+    noise = 0.3 * torch.randn(n)
+    gray[:, 0] = (0.5 + 0.25 * y + noise).clamp(0, 1)
+    agrees = torch.rand(n) < 0.95
+    shown_label = torch.where(agrees, y, -y)
+    colour = (shown_label > 0).float()
+    return gray, y, colour
 
 
 def test_grayscale_does_not_see_colour() -> None:
     """Neither in training, nor in the choice of a step, nor in predictions."""
-    (gray, y, channel), (held_out, y_held_out, other) = images(80), images(40)
-    assert torch.equal(
-        without_colour(coloured(channel, gray)), torch.cat([gray, gray], 1) / 2
-    )
+    gray, y, channel = images(80)
+    held_out, y_held_out, other = images(40)
+    without = without_colour(coloured(channel, gray))
+    twice = torch.cat([gray, gray], 1)
+    assert torch.equal(without, twice / 2)
     network = build(NetworkOptions(widths=[16]), 0, 2 * PIXELS)
     options = ERMOptions(steps=100, learning_rate=1e-2, evaluate_every=1)
     new, labels, _ = images(400)
+    is_positive = labels > 0
     outputs = []
     for train, validation in ((channel, other), (1 - channel, 1 - other)):
         inputs = Inputs(
@@ -101,29 +117,38 @@ def test_grayscale_does_not_see_colour() -> None:
             network,
         )
         fitted = train_grayscale(inputs, options)
-        for sign in (1, -1):
-            outputs.append(
-                fitted.predict(coloured((sign * labels > 0).float(), new))["model"]
-            )
-    assert all(torch.equal(outputs[0], output) for output in outputs)
-    assert float(((outputs[0] > 0) == (labels > 0)).double().mean()) > 0.6
+        for channel_of_new in (is_positive, labels < 0):
+            new_images = coloured(channel_of_new.float(), new)
+            outputs.append(fitted.predict(new_images)["model"])
+    for output in outputs:
+        assert torch.equal(outputs[0], output)
+    right = (outputs[0] > 0) == is_positive
+    assert right.double().mean() > 0.6
+
     plain = train_erm(inputs, options)
-    swap = [
-        plain.predict(coloured(c, new))["model"]
-        for c in (torch.zeros(400), torch.ones(400))
-    ]
-    assert float((swap[0] - swap[1]).abs().mean()) > 0.1
+    images_in_first = coloured(torch.zeros(400), new)
+    in_first = plain.predict(images_in_first)["model"]
+    images_in_second = coloured(torch.ones(400), new)
+    in_second = plain.predict(images_in_second)["model"]
+    assert (in_first - in_second).abs().mean() > 0.1
 
 
 def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) -> None:
     """By hand: M_p's objective has its minimum at the direction."""
     inputs = draw("regression", n=60, environments=3, equal=False, k=4)
-    problem, labels = inputs.require_problem(), inputs.environments
-    psi, target = problem.psi_train, problem.target
+    problem = inputs.require_problem()
+    labels = inputs.environments
+    psi = problem.psi_train
+    target = problem.target
 
     def gradients(theta: Tensor) -> Tensor:
-        parts = ((psi[labels == e], target[labels == e]) for e in range(3))
-        return torch.stack([2 * p.mT @ (p @ theta - t) / len(t) for p, t in parts])
+        """(environments, features)."""
+        rows = []
+        for e in range(3):
+            p = psi[labels == e]
+            residuals = p @ theta - target[labels == e]
+            rows.append(2 * p.mT @ residuals / len(p))
+        return torch.stack(rows)
 
     spread = []
     for alpha in (0.0, 1.0, 100.0):
@@ -131,20 +156,26 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
         fitted = train_true_environments(inputs, options)
         theta = fitted.directions["model"]
         assert theta[3:].tolist() == [0.0]
-        spread.append(float(gradients(theta)[:, :3].var(0, correction=0).sum()))
+        of_first_features = gradients(theta)[:, :3]
+        variances = of_first_features.var(0, correction=0)
+        spread.append(float(variances.sum()))
+
         free = theta.clone().requires_grad_()
-        unit = psi[:, :3].numel() / float((psi[:, :3] ** 2).sum())
-        of = gradients(free)[:, :3]
-        parts = ((psi[labels == e] @ free - target[labels == e]) for e in range(3))
-        risk = (
-            torch.stack([(r**2).mean() for r in parts]).mean()
-            + 1e-6 / unit * (free**2).sum()
-        )
-        total = risk + alpha * unit * ((of - of.mean(0)) ** 2).sum() / 3
+        used = psi[:, :3]
+        unit = used.numel() / float((used**2).sum())
+        risks = []
+        for e in range(3):
+            residuals = psi[labels == e] @ free - target[labels == e]
+            risks.append((residuals**2).mean())
+        penalty = 1e-6 / unit * (free**2).sum()
+        risk = torch.stack(risks).mean() + penalty
+        of_environments = gradients(free)[:, :3]
+        deviations = of_environments - of_environments.mean(0)
+        variance = (deviations**2).sum() / 3
+        total = risk + alpha * unit * variance
         (slope,) = torch.autograd.grad(total, free)
-        torch.testing.assert_close(
-            slope[:3], torch.zeros(3).double(), rtol=0, atol=1e-7
-        )
+        zero = torch.zeros(3).double()
+        assert_close(slope[:3], zero, rtol=0, atol=1e-7)
         assert fitted.chosen == {"k": 3, "alpha": alpha}
     assert spread == sorted(spread, reverse=True)
     assert spread[2] < 0.7 * spread[0]
@@ -166,21 +197,26 @@ def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> N
     assert own.environments is not None
     labels = own.environments.argmax(-1)
     n = len(inputs.y)
-    given = replace(inputs, environments=labels[:n], environments_validation=labels[n:])
+    given = replace(
+        inputs,
+        environments=labels[:n],
+        environments_validation=labels[n:],
+    )
     same = train_given_split(given, GivenSplitOptions(**options))
-    torch.testing.assert_close(same.directions["linear"], own.directions["linear"])
+    expected = own.directions["linear"]
+    assert_close(same.directions["linear"], expected)
     x = torch.randn(9, inputs.x.shape[1])
-    torch.testing.assert_close(same.networks["network"](x), own.networks["network"](x))
+    outputs = same.networks["network"](x)
+    expected = own.networks["network"](x)
+    assert_close(outputs, expected)
 
 
 def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:
     inputs = draw("classification", n=60)
-    for points, labels, split in zip(
-        (inputs.x, inputs.x_validation),
-        (inputs.y, inputs.y_validation),
-        split_points(inputs, "errors"),
-        strict=True,
+    split, split_validation = split_points(inputs, "errors")
+    for points, labels, part in (
+        (inputs.x, inputs.y, split),
+        (inputs.x_validation, inputs.y_validation, split_validation),
     ):
-        assert torch.equal(
-            split == 1, torch.sign(least_squares(inputs, points)) != labels
-        )
+        is_wrong = torch.sign(least_squares(inputs, points)) != labels
+        assert torch.equal(part == 1, is_wrong)

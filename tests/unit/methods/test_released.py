@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 from torch import Tensor
 from torch.nn.functional import one_hot
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError, Problem
 from kerhrm.algorithm.invariance import environment_risks
@@ -30,7 +32,10 @@ from kerhrm.methods.released import (
     xavier,
 )
 
-N, K_MAX, K, SEED = 80, 6, 4, 11
+N = 80
+K_MAX = 6
+K = 4
+SEED = 11
 Draw = Callable[..., Inputs]
 
 
@@ -41,7 +46,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def options(**changes: Any) -> ReleasedOptions:
-    return ReleasedOptions(**{"k": K, "n_iterations": 2, "steps": 40} | changes)
+    defaults = {"k": K, "n_iterations": 2, "steps": 40}
+    return ReleasedOptions(**defaults | changes)
 
 
 @pytest.fixture
@@ -49,64 +55,85 @@ def inputs(draw: Draw) -> Inputs:
     """Two linear rules over features of unequal scale, labels -1 and
     +1, an offset f_0."""
     rng = np.random.default_rng(0)
-    psi = rng.standard_normal((N, K_MAX)) * np.geomspace(2, 0.5, K_MAX)
+    scale = np.geomspace(2, 0.5, K_MAX)
+    psi = rng.standard_normal((N, K_MAX)) * scale
     f0 = 0.3 * rng.standard_normal(N)
-    rule = np.where(rng.random(N) < 0.6, psi[:, 1], -psi[:, 1])
-    y = np.sign(psi[:, 0] + rule + 0.1 * rng.standard_normal(N))
+    follows = rng.random(N) < 0.6
+    rule = np.where(follows, psi[:, 1], -psi[:, 1])
+    noise = 0.1 * rng.standard_normal(N)
+    y = np.sign(psi[:, 0] + rule + noise)
     arrays = (psi, np.ones(K_MAX), psi[:8], f0, f0[:8], y, y[:8])
-    problem = Problem(*map(torch.from_numpy, arrays), "classification", SEED)
+    tensors = map(torch.from_numpy, arrays)
+    problem = Problem(*tensors, "classification", SEED)
     return replace(draw(), problem=problem)
 
 
 @pytest.fixture
 def points(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
     problem = inputs.require_problem()
-    return problem.psi_train[:, :K], problem.f0_train, problem.y
+    psi = problem.psi_train[:, :K]
+    return psi, problem.f0_train, problem.y
 
 
 def members(n_clusters: int, empty: int | None = None) -> Tensor:
     """Hard memberships (N, K); one cluster may have no points."""
-    labels = torch.from_numpy(np.random.default_rng(1).integers(n_clusters, size=N))
+    rng = np.random.default_rng(1)
+    clusters = rng.integers(n_clusters, size=N)
+    labels = torch.from_numpy(clusters)
     if empty is not None:
         labels[labels == empty] = (empty + 1) % n_clusters
     return one_hot(labels, n_clusters).double()
 
 
 def with_ones(psi: Tensor) -> Tensor:
-    return torch.cat([psi, torch.ones_like(psi[:, :1])], 1)
+    ones = torch.ones_like(psi[:, :1])
+    return torch.cat([psi, ones], 1)
 
 
 def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
     psi, _, y = points
-    features, weights = with_ones(psi), members(2)
+    features = with_ones(psi)
+    weights = members(2)
     w = torch.randn(2, K + 1, dtype=torch.float64, requires_grad=True)
     losses = []
     for j in range(2):
         inside = weights[:, j] > 0
         errors = (y[inside] - features[inside] @ w[j]) ** 2
-        losses.append(errors.mean() + 0.7 * w[j, :K].abs().mean())
-    (expected,) = torch.autograd.grad(torch.stack(losses).sum(), w)
+        slope = w[j, :K]
+        penalty = 0.7 * slope.abs().mean()
+        losses.append(errors.mean() + penalty)
+    total = torch.stack(losses).sum()
+    (expected,) = torch.autograd.grad(total, w)
     risks = environment_risks(features, y, weights)
-    given = w.detach().numpy(), risks.second.numpy(), risks.cross.numpy()
+    second = risks.second.numpy()
+    cross = risks.cross.numpy()
     l1 = np.array([0.7 / K] * K + [0.0])
-    np.testing.assert_allclose(lasso_gradient(*given, l1), expected)
+    coefficients = w.detach().numpy()
+    gradient = lasso_gradient(coefficients, second, cross, l1)
+    assert_allclose(gradient, expected)
 
 
 def test_models_trained_long_are_the_lasso(
     points: tuple[Tensor, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     psi, _, y = points
-    for name, value in (("STEPS", 8_000), ("RATE", 5e-4), ("L1", 2.0)):
-        monkeypatch.setattr(released, f"CLUSTER_{name}", value)
-    models = fit_models(with_ones(psi), y, members(2), SEED, ("t=1",))
+    monkeypatch.setattr(released, "CLUSTER_STEPS", 8_000)
+    monkeypatch.setattr(released, "CLUSTER_RATE", 5e-4)
+    monkeypatch.setattr(released, "CLUSTER_L1", 2.0)
+    weights = members(2)
+    features = with_ones(psi)
+    models = fit_models(features, y, weights, SEED, ("t=1",))
+    # half the squared error, and the sum instead of the mean of the weights
+    alpha = 2.0 / (2 * K)
     zeros = 0
     for j in range(2):
-        inside = members(2)[:, j].numpy() > 0
-        # half the squared error, and the sum instead of the mean of the weights
-        oracle = Lasso(alpha=2.0 / (2 * K), tol=1e-10).fit(psi[inside], y[inside])
+        inside = weights[:, j].numpy() > 0
+        oracle = Lasso(alpha=alpha, tol=1e-10)
+        oracle.fit(psi[inside], y[inside])
         expected = np.append(oracle.coef_, oracle.intercept_)
-        np.testing.assert_allclose(models[j], expected, atol=3e-3)
-        zeros += int((oracle.coef_ == 0).sum())
+        assert_allclose(models[j], expected, atol=3e-3)
+        is_zero = oracle.coef_ == 0
+        zeros += int(is_zero.sum())
     assert zeros > 0  # the penalty matters here
 
 
@@ -120,22 +147,34 @@ def test_clustering_stops_when_few_points_move(
     """The alternation written out, without a rule to stop."""
     monkeypatch.setattr(released, "STOP_SHARE", share)
     psi, _, y = points
+    features = with_ones(psi)
     states = [members(2)]
     for r in range(1, 5):
-        models = fit_models(
-            with_ones(psi), y, states[-1], SEED, ("t=1", f"reassignment={r}")
-        )
-        nearest = [
-            int(np.argmin([abs(float(target - w @ point)) for w in models]))
-            for point, target in zip(with_ones(psi), y, strict=True)
-        ]
-        states.append(one_hot(torch.tensor(nearest), 2).double())
-    moved = [int((a != b).any(1).sum()) for a, b in pairwise(states)]
-    settled = [r + 1 for r, m in enumerate(moved) if m <= share * N / 2]
+        stream = ("t=1", f"reassignment={r}")
+        models = fit_models(features, y, states[-1], SEED, stream)
+        nearest = []
+        for point, target in zip(features, y, strict=True):
+            errors = [abs(float(target - w @ point)) for w in models]
+            nearest.append(int(np.argmin(errors)))
+        labels = torch.tensor(nearest)
+        states.append(one_hot(labels, 2).double())
+
+    most_moves = share * N / 2
+    settled = None
+    for r, (before, after) in enumerate(pairwise(states)):
+        has_moved = (before != after).any(1)
+        n_moved = int(has_moved.sum())
+        if n_moved <= most_moves:
+            settled = r + 1
+            break
+    setting = options(max_reassignments=4)
     with caplog.at_level(logging.WARNING):
-        result = assign(psi, y, members(2), SEED, 1, options(max_reassignments=4))
-    assert torch.equal(result, states[settled[0] if settled else 4])
-    assert ("not settled after 4" in caplog.text) == (not settled)
+        weights = members(2)
+        result = assign(psi, y, weights, SEED, 1, setting)
+    expected = states[4 if settled is None else settled]
+    assert torch.equal(result, expected)
+    is_warned = "not settled after 4" in caplog.text
+    assert is_warned == (settled is None)
 
 
 def risk_and_penalty(
@@ -147,19 +186,23 @@ def risk_and_penalty(
     penalty: str,
 ) -> tuple[Tensor, Tensor]:
     """Point by point; derivatives inside the penalty by autograd."""
-    risks, gradients = [], []
+    risks = []
+    gradients = []
     for inside in (weights > 0).T:
-        if bool(inside.any()):
-            scale = torch.ones((), dtype=theta.dtype, requires_grad=True)
-            f = scale * (f0[inside] + psi[inside] @ theta)
-            risk = ((f - y[inside]) ** 2).mean()
-            by = scale if penalty == "scale_gradients" else theta
-            gradients.append(torch.autograd.grad(risk, by, create_graph=True)[0])
-            risks.append(risk)
+        if not inside.any():
+            continue
+        scale = torch.ones((), dtype=theta.dtype, requires_grad=True)
+        f = scale * (f0[inside] + psi[inside] @ theta)
+        risk = ((f - y[inside]) ** 2).mean()
+        by = scale if penalty == "scale_gradients" else theta
+        (gradient,) = torch.autograd.grad(risk, by, create_graph=True)
+        gradients.append(gradient)
+        risks.append(risk)
+    mean_risk = torch.stack(risks).mean()
     if len(gradients) < 2:
-        return torch.stack(risks).mean(), 0 * theta.sum()
+        return mean_risk, 0 * theta.sum()
     difference = gradients[0] - gradients[1]
-    return torch.stack(risks).mean(), (difference**2).mean()
+    return mean_risk, (difference**2).mean()
 
 
 PENALTIES = ["scale_gradients", "theta_gradients"]
@@ -172,12 +215,15 @@ def test_gradients_of_risk_and_penalty(
     points: tuple[Tensor, ...], penalty: str, empty: int | None, weight: float
 ) -> None:
     theta = torch.randn(K, dtype=torch.float64, requires_grad=True)
-    risk, value = risk_and_penalty(theta, *points, members(2, empty), penalty)
-    (expected,) = torch.autograd.grad(risk + weight * value, theta)
+    weights = members(2, empty)
+    risk, value = risk_and_penalty(theta, *points, weights, penalty)
+    objective = risk + weight * value
+    (expected,) = torch.autograd.grad(objective, theta)
     u = np.append(theta.detach().numpy(), 1.0)
-    result = TwoRisks(*points, members(2, empty), penalty).gradient(u, weight)
+    risks = TwoRisks(*points, weights, penalty)
+    result = risks.gradient(u, weight)
     assert result[-1] == 0  # the coefficient of f_0 does not move
-    np.testing.assert_allclose(result[:K], expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(result[:K], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -186,15 +232,22 @@ def test_a_large_weight_removes_the_difference(
 ) -> None:
     """The difference that each script penalises, next to training without it."""
     start = xavier(SEED, (K,), 0.1, "theta")
+    weights = members(2)
     differences = []
     for weight in (0.0, 100.0):
-        changes = {"penalty": penalty, "penalty_weight": weight, "first_weight": weight}
-        setting = options(steps=3000, learning_rate=3e-3, **changes)
-        theta = learn_theta(*points, members(2), start, setting).requires_grad_()
-        differences.append(
-            float(risk_and_penalty(theta, *points, members(2), penalty)[1].detach())
+        setting = options(
+            steps=3000,
+            learning_rate=3e-3,
+            penalty=penalty,
+            penalty_weight=weight,
+            first_weight=weight,
         )
-    assert differences[1] < 0.2 * differences[0]
+        theta = learn_theta(*points, weights, start, setting)
+        theta.requires_grad_()
+        _, difference = risk_and_penalty(theta, *points, weights, penalty)
+        differences.append(float(difference.detach()))
+    without_penalty, with_penalty = differences
+    assert with_penalty < 0.2 * without_penalty
 
 
 def test_the_weight_applies_after_the_anneal_step(
@@ -204,14 +257,25 @@ def test_the_weight_applies_after_the_anneal_step(
 
     def run(steps: int, anneal: int, weight: float, first: float) -> Tensor:
         monkeypatch.setattr(released, "ANNEAL", anneal)
-        changes = {"steps": steps, "penalty_weight": weight, "first_weight": first}
-        return learn_theta(
-            *points, members(2), start, options(learning_rate=1e-2, **changes)
+        setting = options(
+            learning_rate=1e-2,
+            steps=steps,
+            penalty_weight=weight,
+            first_weight=first,
         )
+        return learn_theta(*points, members(2), start, setting)
 
-    assert torch.equal(run(10, 10, 60.0, 1.0), run(10, 0, 1.0, 1.0))
-    assert not torch.equal(run(11, 10, 60.0, 1.0), run(11, 0, 1.0, 1.0))
-    assert torch.equal(run(11, 0, 60.0, 1.0), run(11, 11, 1.0, 60.0))
+    before_the_anneal_step = run(10, 10, 60.0, 1.0)
+    of_first_weight = run(10, 0, 1.0, 1.0)
+    assert torch.equal(before_the_anneal_step, of_first_weight)
+
+    one_step_after = run(11, 10, 60.0, 1.0)
+    of_first_weight = run(11, 0, 1.0, 1.0)
+    assert not torch.equal(one_step_after, of_first_weight)
+
+    of_penalty_weight = run(11, 0, 60.0, 1.0)
+    of_equal_first_weight = run(11, 11, 1.0, 60.0)
+    assert torch.equal(of_penalty_weight, of_equal_first_weight)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -223,16 +287,18 @@ def test_theta_is_that_of_torch_on_the_risks(
     start = xavier(SEED, (K,), 0.1, "theta")
     theta = torch.from_numpy(start.copy()).requires_grad_()
     optimizer = torch.optim.Adam([theta], lr=1e-2)
+    weights = members(2)
     for step in range(1, 41):
-        risk, value = risk_and_penalty(theta, *points, members(2), penalty)
-        loss = risk + (0.6 if step <= 15 else 0.1) * value
+        risk, value = risk_and_penalty(theta, *points, weights, penalty)
+        weight = 0.6 if step <= 15 else 0.1
+        loss = risk + weight * value
         (theta.grad,) = torch.autograd.grad(loss, theta)
         optimizer.step()
     setting = options(
         penalty=penalty, penalty_weight=0.1, first_weight=0.6, learning_rate=1e-2
     )
-    result = learn_theta(*points, members(2), start, setting)
-    torch.testing.assert_close(result, theta.detach(), rtol=1e-8, atol=1e-10)
+    result = learn_theta(*points, weights, start, setting)
+    assert_close(result, theta.detach(), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("intercept_start", ["zero", "layer"])
@@ -241,25 +307,33 @@ def test_models_are_those_of_torch_on_the_risks(
 ) -> None:
     """The clusters' models by PyTorch's Adam, from the start that no step leaves."""
     psi, _, y = points
-    given = with_ones(psi), y, members(2), SEED, ("t=1",), intercept_start
+    weights = members(2)
+    features = with_ones(psi)
+    given = (features, y, weights, SEED, ("t=1",), intercept_start)
     monkeypatch.setattr(released, "CLUSTER_STEPS", 0)
     start = fit_models(*given)
-    bound = 1 / K**0.5 if intercept_start == "layer" else 0.0
-    assert bool((start[:, -1].abs() <= bound).all())
-    assert bool(start[:, -1].any()) == (intercept_start == "layer")
+    as_a_layer = intercept_start == "layer"
+    bound = 1 / K**0.5 if as_a_layer else 0.0
+    intercepts = start[:, -1]
+    assert (intercepts.abs() <= bound).all()
+    assert intercepts.any() == as_a_layer
 
     w = start.clone().requires_grad_()
     optimizer = torch.optim.Adam([w], lr=1e-2)
     for _ in range(30):
         losses = []
-        for inside, model in zip((members(2) > 0).T, w, strict=True):
-            f = psi[inside] @ model[:K] + model[K]
+        for inside, model in zip((weights > 0).T, w, strict=True):
+            slope = model[:K]
+            f = psi[inside] @ slope + model[K]
             risk = ((y[inside] - f) ** 2).mean()
-            losses.append(risk + 0.01 * model[:K].abs().mean())
-        (w.grad,) = torch.autograd.grad(torch.stack(losses).sum(), w)
+            penalty = 0.01 * slope.abs().mean()
+            losses.append(risk + penalty)
+        total = torch.stack(losses).sum()
+        (w.grad,) = torch.autograd.grad(total, w)
         optimizer.step()
     monkeypatch.setattr(released, "CLUSTER_STEPS", 30)
-    torch.testing.assert_close(fit_models(*given), w.detach(), rtol=1e-8, atol=1e-10)
+    result = fit_models(*given)
+    assert_close(result, w.detach(), rtol=1e-8, atol=1e-10)
 
 
 class Spy:
@@ -275,42 +349,46 @@ class Spy:
 
 
 def theta_of(inputs: Inputs, **changes: Any) -> Tensor:
-    return train_released(inputs, options(**changes)).directions["model"]
+    fit = train_released(inputs, options(**changes))
+    return fit.directions["model"]
 
 
 def test_what_the_clustering_is_given(
     inputs: Inputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem, spy = inputs.require_problem(), Spy(members(2))
+    problem = inputs.require_problem()
+    spy = Spy(members(2))
     monkeypatch.setattr(released, "assign", spy)
-    thetas = [theta_of(inputs, n_iterations=t)[:K] for t in (1, 2)]
+    first_theta = theta_of(inputs, n_iterations=1)[:K]
+    second_theta = theta_of(inputs, n_iterations=2)[:K]
     spy.given.clear()
     theta_of(inputs, n_iterations=3)
+    first, second, third = spy.given
+
     psi = problem.psi_train[:, :K]
-    expected = [psi, *(orthogonal_update(psi, theta) for theta in thetas)]
-    starts = [
-        random_starts(SEED, 1, N, 2, "released", "t=1")[0],
-        spy.answer,
-        spy.answer,
-    ]
-    for (variant, y, start), psi_v, memberships in zip(
-        spy.given, expected, starts, strict=True
+    random_start = random_starts(SEED, 1, N, 2, "released", "t=1")[0]
+    for given, variant, start in (
+        (first, psi, random_start),
+        (second, orthogonal_update(psi, first_theta), spy.answer),
+        (third, orthogonal_update(psi, second_theta), spy.answer),
     ):
-        assert torch.equal(variant, psi_v)
-        assert torch.equal(y, problem.target)
-        assert torch.equal(start, memberships)
+        given_psi, given_y, given_start = given
+        assert torch.equal(given_psi, variant)
+        assert torch.equal(given_y, problem.target)
+        assert torch.equal(given_start, start)
 
 
 @pytest.mark.parametrize("target", ["residual", "label"])
 def test_clusters_explain_the_label_or_the_residual(
     inputs: Inputs, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem, spy = inputs.require_problem(), Spy(members(2))
+    problem = inputs.require_problem()
+    spy = Spy(members(2))
     monkeypatch.setattr(released, "assign", spy)
     theta_of(inputs, n_iterations=1, clustering_target=target)
     offset = problem.f0_train if target == "residual" else 0
     ((_, given, _),) = spy.given
-    torch.testing.assert_close(given, problem.y - offset)
+    assert_close(given, problem.y - offset)
 
 
 def test_clusters_beyond_the_second_are_dropped(
@@ -318,25 +396,29 @@ def test_clusters_beyond_the_second_are_dropped(
 ) -> None:
     problem = inputs.require_problem()
     for cluster in (2, 1):
-        monkeypatch.setattr(released, "assign", Spy(members(3)))
-        y = torch.where(members(3)[:, cluster] > 0, -problem.y, problem.y)
+        three = members(3)
+        monkeypatch.setattr(released, "assign", Spy(three))
+        in_cluster = three[:, cluster] > 0
+        y = torch.where(in_cluster, -problem.y, problem.y)
         flipped = replace(inputs, problem=replace(problem, y=y))
-        results = [theta_of(i, n_environments=3) for i in (inputs, flipped)]
-        assert torch.equal(*results) == (cluster == 2)
+        theta = theta_of(inputs, n_environments=3)
+        theta_of_flipped = theta_of(flipped, n_environments=3)
+        is_dropped = cluster == 2
+        assert torch.equal(theta, theta_of_flipped) == is_dropped
 
 
 def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
-    problem, expected = inputs.require_problem(), theta_of(inputs)
+    problem = inputs.require_problem()
+    expected = theta_of(inputs)
     assert expected.shape == (K_MAX,)
-    assert bool(expected[:K].any())
-    assert not bool(expected[K:].any())
+    assert expected[:K].any()
+    assert not expected[K:].any()
     u = problem.u.clone()
     u[:, K:] = 100.0
-    assert torch.equal(
-        theta_of(replace(inputs, problem=replace(problem, u=u))), expected
-    )
-    other = replace(inputs, problem=replace(problem, seed=5))
-    assert not torch.equal(theta_of(other), expected)
+    changed_columns = replace(inputs, problem=replace(problem, u=u))
+    assert torch.equal(theta_of(changed_columns), expected)
+    changed_seed = replace(inputs, problem=replace(problem, seed=5))
+    assert not torch.equal(theta_of(changed_seed), expected)
 
 
 def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,9 +429,9 @@ def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(KerhrmError, match=message):
             theta_of(inputs, **changes)
-    monkeypatch.setattr(
-        released, "assign", Spy(one_hot(torch.full((N,), 2), 3).double())
-    )
+    third = torch.full((N,), 2)
+    nobody_in_the_first_two = one_hot(third, 3).double()
+    monkeypatch.setattr(released, "assign", Spy(nobody_in_the_first_two))
     with pytest.raises(KerhrmError, match="have no points"):
         theta_of(inputs, n_environments=3)
 
@@ -357,6 +439,10 @@ def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_xavier_starts() -> None:
     draws = xavier(0, (20, 1000), 0.1, "theta")
     bound = 0.1 * (6 / 1001) ** 0.5
-    assert 0.99 * bound < draws.max() <= bound
-    assert -bound <= draws.min() < -0.99 * bound
-    assert abs(draws.var() / (bound**2 / 3) - 1) < 0.05
+    largest = draws.max()
+    smallest = draws.min()
+    assert 0.99 * bound < largest <= bound
+    assert -bound <= smallest < -0.99 * bound
+    expected_variance = bound**2 / 3
+    ratio = draws.var() / expected_variance
+    assert abs(ratio - 1) < 0.05

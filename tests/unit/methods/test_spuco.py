@@ -54,7 +54,8 @@ def spuco() -> Iterator[SimpleNamespace]:
         pytest.skip(
             "SpuCo is not installed; make build/oracles/installed, by a network"
         )
-    finder, before = Absent(), {*sys.modules}
+    finder = Absent()
+    before = {*sys.modules}
     sys.path.append(str(ORACLES))
     sys.meta_path.append(finder)
     try:
@@ -81,7 +82,8 @@ def as_split(partition: dict[Any, Sequence[int]]) -> Tensor:
     """Groups (n,) of a partition into numbers of points, in the order of its names."""
     split = torch.full((N,), -1)
     for number, name in enumerate(sorted(partition)):
-        split[torch.tensor(partition[name], dtype=torch.int64)] = number
+        points = torch.tensor(partition[name], dtype=torch.int64)
+        split[points] = number
     return split
 
 
@@ -98,9 +100,11 @@ def test_eiil_s_environments(spuco: Any, inputs: Inputs) -> None:
     reference = train_pooled(inputs, IRMOptions(loss="logistic"), 30)
     with torch.no_grad():
         f = reference(inputs.x)
-    logits = torch.stack([torch.zeros_like(f), f], dim=1)
+    zeros = torch.zeros_like(f)
+    logits = torch.stack([zeros, f], dim=1)
     # after 1 000 steps a point of its start has not reached its side
-    inference = spuco.infer.EIIL(logits, classes(inputs.y), num_steps=3000, lr=1e-2)
+    labels = classes(inputs.y)
+    inference = spuco.infer.EIIL(logits, labels, num_steps=3000, lr=1e-2)
     split = as_split(inference.infer_groups())
     assert 0.02 < float(found.double().mean()) < 0.98
     agreeing = int((split == found).sum())
@@ -147,11 +151,14 @@ def test_balanced_groups(spuco: Any, inputs: Inputs) -> None:
         drawn = spuco.train.GroupBalanceBatchERM(**shared)
     sample = balance(groups, "subsample", seed=0)
     ours = groups[sample.points].bincount()
-    assert torch.equal(groups[torch.tensor(fewer.indices)].bincount(), ours)
+    numbers = torch.tensor(fewer.indices)
+    assert torch.equal(groups[numbers].bincount(), ours)
     chances = torch.zeros(N, dtype=torch.float64)
     chances[torch.tensor(drawn.base_indices)] = torch.tensor(
         drawn.sampling_weights, dtype=torch.float64
     )
     weighted = balance(groups, "reweight", seed=0)
-    assert torch.equal(weighted.points, torch.arange(N))
-    torch.testing.assert_close(weighted.weights, chances / chances.sum())
+    expected = torch.arange(N)
+    assert torch.equal(weighted.points, expected)
+    expected = chances / chances.sum()
+    torch.testing.assert_close(weighted.weights, expected)

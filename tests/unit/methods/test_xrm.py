@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.metrics import adjusted_rand_score
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
 from kerhrm.methods.inputs import Inputs
@@ -21,21 +22,29 @@ Draw = Callable[..., Inputs]
 def flipped_column(inputs: Inputs, share: float) -> tuple[Inputs, Tensor]:
     """A column that says the label, but in a share of the points the other one."""
     rng = np.random.default_rng(0)
-    parts, hidden = [], []
-    for x, y in (
-        (inputs.x, inputs.y),
-        (inputs.x_validation, inputs.y_validation),
-    ):
+
+    def changed(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Inputs with the column, and which points it misleads."""
         flip = torch.from_numpy(rng.random(len(y)) < share)
-        changed = x.clone()
-        changed[:, 1] = 3 * torch.where(flip, -y, y)
-        parts.append(changed)
-        hidden.append(flip)
-    changed_inputs = replace(inputs, x=parts[0], x_validation=parts[1])
-    return changed_inputs, torch.cat(hidden).long()
+        x = x.clone()
+        copied_label = torch.where(flip, -y, y)
+        x[:, 1] = 3 * copied_label
+        return x, flip
+
+    x, hidden = changed(inputs.x, inputs.y)
+    x_validation, hidden_validation = changed(inputs.x_validation, inputs.y_validation)
+    changed_inputs = replace(inputs, x=x, x_validation=x_validation)
+    return changed_inputs, torch.cat([hidden, hidden_validation]).long()
 
 
-@pytest.mark.parametrize(("n", "widths"), [(40, (8,)), (200, (16,)), (90, (8, 6))])
+@pytest.mark.parametrize(
+    ("n", "widths"),
+    [
+        pytest.param(40, (8,), id="few"),
+        pytest.param(200, (16,), id="many"),
+        pytest.param(90, (8, 6), id="two layers"),
+    ],
+)
 def test_two_networks_by_a_softmax_of_pytorch(
     draw: Draw, n: int, widths: tuple[int, ...]
 ) -> None:
@@ -45,44 +54,60 @@ def test_two_networks_by_a_softmax_of_pytorch(
     twins = train_twins(inputs, options)
 
     random = stream(inputs.seed, "xrm")
-    in_a = torch.from_numpy(random.random(n)).float() < 0.5
+    draws = torch.from_numpy(random.random(n))
+    in_a = draws.float() < 0.5
     assert torch.equal(twins.of_a, in_a)
     networks = [inputs.network.trainable() for _ in range(2)]
-    optimisers = [
-        torch.optim.Adam(list(network.weights.values()), lr=2e-2)
-        for network in networks
-    ]
-    labels = (inputs.y > 0).long()
+    optimisers = []
+    for network in networks:
+        weights = list(network.weights.values())
+        optimisers.append(torch.optim.Adam(weights, lr=2e-2))
+    is_positive = inputs.y > 0
+    labels = is_positive.long()
+    is_in_a = in_a[:, None]
     for _ in range(15):
         logits = []
         for network in networks:
-            f = network.forward(network.weights, inputs.x.clone().requires_grad_())
-            logits.append(torch.stack([torch.zeros_like(f), f], 1))
-        own = torch.where(in_a[:, None], *logits)
-        other = torch.where(in_a[:, None], *logits[::-1]).detach()
+            x = inputs.x.clone().requires_grad_()
+            f = network.forward(network.weights, x)
+            zeros = torch.zeros_like(f)
+            logits.append(torch.stack([zeros, f], 1))
+        of_a, of_b = logits
+        own = torch.where(is_in_a, of_a, of_b)
+        other = torch.where(is_in_a, of_b, of_a).detach()
         losses = nn.functional.cross_entropy(own, labels, reduction="none")
         for optimiser in optimisers:
             optimiser.zero_grad()
-        sum(losses[labels == c].mean() for c in labels.unique()).backward()
+        means_by_class = [losses[labels == c].mean() for c in labels.unique()]
+        sum(means_by_class).backward()
         for optimiser in optimisers:
             optimiser.step()
+
         largest, predicted = other.softmax(1).max(1)
         chance = (largest - 1 / 2) * 2 / (2 - 1)
-        flips = torch.from_numpy(random.random(n)).float() < chance
-        labels = torch.where(flips, predicted, labels)
+        draws = torch.from_numpy(random.random(n)).float()
+        labels = torch.where(draws < chance, predicted, labels)
 
     def mistakes(x: Tensor, y: Tensor) -> Tensor:
-        wrong = [torch.sign(network(x).detach()) != y for network in networks]
-        return (wrong[0] | wrong[1]).long()
+        """1 where one of the two networks is wrong."""
+        is_wrong = torch.zeros(len(y), dtype=torch.bool)
+        for network in networks:
+            outputs = network(x).detach()
+            is_wrong |= torch.sign(outputs) != y
+        return is_wrong.long()
 
     assert torch.equal(twins.labels, 2.0 * labels - 1)
-    assert 0 < twins.flipped == float((labels != (inputs.y > 0)).double().mean())
-    for x, y in (
-        (inputs.x, inputs.y),
-        (inputs.x_validation, inputs.y_validation),
-    ):
-        assert torch.equal(twins.mistakes(x, y), mistakes(x, y))
-    assert 0 < int(mistakes(inputs.x, inputs.y).sum()) < n
+    is_flipped = labels != is_positive
+    share_flipped = float(is_flipped.double().mean())
+    assert share_flipped > 0
+    assert twins.flipped == share_flipped
+
+    is_mistaken = mistakes(inputs.x, inputs.y)
+    assert 0 < int(is_mistaken.sum()) < n
+    assert torch.equal(twins.mistakes(inputs.x, inputs.y), is_mistaken)
+    held_out = (inputs.x_validation, inputs.y_validation)
+    is_mistaken_held_out = mistakes(*held_out)
+    assert torch.equal(twins.mistakes(*held_out), is_mistaken_held_out)
 
 
 def test_the_second_step_is_group_dro_on_labels_and_environments(draw: Draw) -> None:
@@ -91,15 +116,20 @@ def test_the_second_step_is_group_dro_on_labels_and_environments(draw: Draw) -> 
     options = XRMOptions(twin_steps=15, twin_rate=2e-2, weight_decay=1e-3, **shared)
     fitted = train_xrm(inputs, options)
     assert fitted.environments is not None
-    found = fitted.environments.argmax(1)[:80]
-    names = [(int(e), float(y)) for e, y in zip(found, inputs.y, strict=True)]
-    groups = torch.tensor([sorted({*names}).index(name) for name in names])
-    assert int(groups.max()) == 3
+    environments = fitted.environments.argmax(1)[:80]
+    names = []
+    for e, y in zip(environments, inputs.y, strict=True):
+        names.append((int(e), float(y)))
+    distinct = sorted(set(names))
+    groups = torch.tensor([distinct.index(name) for name in names])
+    assert groups.max() == 3
     given = replace(inputs, environments=groups)
-    other = train_group_dro(given, GroupDROOptions(weight_decay=1e-3, **shared))
+    options_of_dro = GroupDROOptions(weight_decay=1e-3, **shared)
+    other = train_group_dro(given, options_of_dro)
     new = torch.randn(9, inputs.x.shape[1])
+    expected = other.predict(new)
     for name, outputs in fitted.predict(new).items():
-        torch.testing.assert_close(outputs, other.predict(new)[name])
+        assert_close(outputs, expected[name])
 
 
 def test_a_minority_is_found_from_its_mistakes(draw: Draw) -> None:
@@ -107,20 +137,26 @@ def test_a_minority_is_found_from_its_mistakes(draw: Draw) -> None:
     drawn = draw(n=400, m=100, noise=2.0)
     inputs, hidden = flipped_column(drawn, 0.15)
     options = XRMOptions(twin_steps=150, twin_rate=1e-2, steps=5)
+    parts = (slice(0, 400), slice(400, 500))
     for seed in (0, 1):
-        fitted = train_xrm(replace(inputs, seed=seed), options)
+        seeded = replace(inputs, seed=seed)
+        fitted = train_xrm(seeded, options)
         assert fitted.environments is not None
-        found = fitted.environments.argmax(1)
-        for part in (slice(0, 400), slice(400, 500)):
-            assert adjusted_rand_score(hidden[part], found[part]) > 0.8
+        environments = fitted.environments.argmax(1)
+        for part in parts:
+            agreement = adjusted_rand_score(hidden[part], environments[part])
+            assert agreement > 0.8
         assert 0.05 < fitted.chosen["flipped"] < 0.25
 
 
 def test_labels_that_nobody_contradicts_stay(draw: Draw) -> None:
-    inputs, _ = flipped_column(draw(n=100, m=30), 0.0)
-    twins = train_twins(inputs, XRMOptions(twin_steps=100, twin_rate=1e-2))
+    drawn = draw(n=100, m=30)
+    inputs, _ = flipped_column(drawn, 0.0)
+    options = XRMOptions(twin_steps=100, twin_rate=1e-2)
+    twins = train_twins(inputs, options)
     assert twins.flipped == 0
-    assert int(twins.mistakes(inputs.x, inputs.y).sum()) == 0
+    mistakes = twins.mistakes(inputs.x, inputs.y)
+    assert int(mistakes.sum()) == 0
 
 
 def test_networks_start_alike_and_learn_different_points(draw: Draw) -> None:
@@ -131,13 +167,17 @@ def test_networks_start_alike_and_learn_different_points(draw: Draw) -> None:
         x = inputs.x.clone()
         if changed is not None:
             x[changed] += 1
-        twins = train_twins(replace(inputs, x=x), XRMOptions(twin_steps=1))
+        changed_inputs = replace(inputs, x=x)
+        twins = train_twins(changed_inputs, options)
         return [twins.a, twins.b]
 
-    before = first_step(None)
-    of_b = ~train_twins(inputs, XRMOptions(twin_steps=1)).of_a
+    options = XRMOptions(twin_steps=1)
+    a_before, b_before = first_step(None)
+    of_b = ~train_twins(inputs, options).of_a
     assert 15 < int(of_b.sum()) < 45
-    after = first_step(torch.nonzero(of_b).flatten()[:1])
+    first_of_b = torch.nonzero(of_b).flatten()[:1]
+    a_after, b_after = first_step(first_of_b)
     new = torch.randn(5, inputs.x.shape[1])
-    torch.testing.assert_close(after[0](new), before[0](new))
-    assert float((after[1](new) - before[1](new)).abs().max()) > 1e-6
+    assert_close(a_after(new), a_before(new))
+    difference = b_after(new) - b_before(new)
+    assert difference.abs().max() > 1e-6

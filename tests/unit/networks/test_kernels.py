@@ -60,7 +60,7 @@ def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
     for result, expected in pairs:
         assert result.shape == (n, m)
         error = (result - expected).abs()
-        assert bool((error <= bound).all())
+        assert (error <= bound).all()
 
     exact = g.double().T @ x.double()
     size = g.abs().T @ x.abs()
@@ -68,7 +68,7 @@ def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
     result = cross(g, x)
     error = (result - exact).abs()
     assert error.shape == (m, k)
-    assert bool((error <= bound).all())
+    assert (error <= bound).all()
 
 
 def test_products_of_doubles_and_of_strided_rows() -> None:
@@ -155,7 +155,8 @@ def test_zeros_are_left_out() -> None:
     (block,) = blocks_by_zeros(nothing, H)
     weight = torch.ones(H, 4)
     outputs = block.times(weight)[:20]
-    assert torch.equal(outputs, torch.ones(20, H))
+    expected = torch.ones(20, H)
+    assert torch.equal(outputs, expected)
 
 
 @pytest.fixture(params=[MIN_POINTS - 1, 150], ids=["few points", "blocks"])

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError, NetworkOptions, build
 from kerhrm.networks.base import Network
@@ -33,15 +34,16 @@ def as_torch(network: Network) -> nn.Module:
     """The network as a module with its weights."""
     if isinstance(network, ModuleNetwork):
         module = copy.deepcopy(network.module)
-        module.load_state_dict(
-            {n: w.clone() for n, w in network.weights.items()}, strict=False
-        )
+        weights = {name: w.clone() for name, w in network.weights.items()}
+        module.load_state_dict(weights, strict=False)
         return module
     assert isinstance(network, MLP)
     layers: list[nn.Module] = []
     for weight, bias in network.layers:
-        linear = nn.Linear(weight.shape[1], weight.shape[0])
-        linear.weight.data, linear.bias.data = weight.clone(), bias.clone()
+        n_outputs, n_inputs = weight.shape
+        linear = nn.Linear(n_inputs, n_outputs)
+        linear.weight.data = weight.clone()
+        linear.bias.data = bias.clone()
         layers += [linear, nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
@@ -58,23 +60,31 @@ def test_outputs_and_training_are_those_of_torch(
 ) -> None:
     options, d = case
     network = build(options, 3, d)
-    x, y = torch.randn(N, d), torch.randn(N)
+    x = torch.randn(N, d)
+    y = torch.randn(N)
     module = as_torch(network)
-    torch.testing.assert_close(network(x), module(x).reshape(N))
-    assert network.n_parameters == sum(p.numel() for p in module.parameters())
+    assert_close(network(x), module(x).reshape(N))
+    sizes = [p.numel() for p in module.parameters()]
+    assert network.n_parameters == sum(sizes)
+
+    def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
+        return ((f - y) ** 2).mean()
+
     before = {name: w.clone() for name, w in network.weights.items()}
-    trained = train(
-        network, x, lambda f, *_: ((f - y) ** 2).mean(), steps=20, learning_rate=1e-2
-    )
+    trained = train(network, x, squared_error, steps=20, learning_rate=1e-2)
     optimiser = torch.optim.Adam(module.parameters(), lr=1e-2)
     for _ in range(20):
+        outputs = module(x).reshape(N)
+        loss = nn.functional.mse_loss(outputs, y)
         optimiser.zero_grad()
-        nn.functional.mse_loss(module(x).reshape(N), y).backward()
+        loss.backward()
         optimiser.step()
-    torch.testing.assert_close(trained(x), module(x).reshape(N), rtol=1e-3, atol=1e-4)
-    assert float(((trained(x) - y) ** 2).mean()) < 0.9 * float(
-        ((network(x) - y) ** 2).mean()
-    )
+    outputs = trained(x)
+    expected = module(x).reshape(N)
+    assert_close(outputs, expected, rtol=1e-3, atol=1e-4)
+    error = ((outputs - y) ** 2).mean()
+    error_before = ((network(x) - y) ** 2).mean()
+    assert error < 0.9 * error_before
     for name, w in network.weights.items():  # the initial network stays as it is
         assert torch.equal(w, before[name])
         assert not w.requires_grad
@@ -83,10 +93,15 @@ def test_outputs_and_training_are_those_of_torch(
 
 def test_weights_depend_on_the_seed_alone(case: tuple[NetworkOptions, int]) -> None:
     state = torch.random.get_rng_state()
-    first, again, other = (build(case[0], seed, case[1]).weights for seed in (3, 3, 4))
+    options, d = case
+    first = build(options, 3, d).weights
+    again = build(options, 3, d).weights
+    other = build(options, 4, d).weights
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert all(torch.equal(first[name], again[name]) for name in first)
-    assert not all(torch.equal(first[name], other[name]) for name in first)
+    for name in first:
+        assert torch.equal(first[name], again[name])
+    is_same = [torch.equal(first[name], other[name]) for name in first]
+    assert not all(is_same)
 
 
 def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
@@ -97,10 +112,13 @@ def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
         for t in layer:
             assert t.dtype == torch.float32
             u = t.flatten().double() * fan_in**0.5  # U(-1, 1)
-            assert float(u.abs().max()) <= 1 + 1e-6
-            assert abs(float(u.mean())) < 5 * (1 / 3 / len(u)) ** 0.5
+            n = len(u)
+            mean = float(u.mean())
+            mean_square = float((u**2).mean())
+            assert u.abs().max() <= 1 + 1e-6
+            assert abs(mean) < 5 * (1 / 3 / n) ** 0.5
             # u^2 has mean 1/3 and variance 4/45
-            assert abs(float((u**2).mean()) - 1 / 3) < 5 * (4 / 45 / len(u)) ** 0.5
+            assert abs(mean_square - 1 / 3) < 5 * (4 / 45 / n) ** 0.5
 
 
 @pytest.mark.parametrize(
@@ -123,16 +141,19 @@ def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
     ],
 )
 def test_modules_that_are_refused(entry: str, message: str) -> None:
-    with pytest.raises(
-        KerhrmError, match=f"module 'factories:{entry}' .*{message}"
-    ) as error:
-        build(NetworkOptions(module=f"factories:{entry}"), 0, 5)
+    options = NetworkOptions(module=f"factories:{entry}")
+    expected = f"module 'factories:{entry}' .*{message}"
+    with pytest.raises(KerhrmError, match=expected) as error:
+        build(options, 0, 5)
     assert "\n" not in str(error.value)
 
 
 def test_the_cnn_is_for_images_with_two_channels() -> None:
     for side in (4, 7, 28):
-        assert small_cnn(2 * side**2)(torch.randn(3, 2 * side**2)).shape == (3, 1)
+        d = 2 * side**2
+        network = small_cnn(d)
+        outputs = network(torch.randn(3, d))
+        assert outputs.shape == (3, 1)
     with pytest.raises(KerhrmError, match="got d=10"):
         small_cnn(10)
 
@@ -199,7 +220,9 @@ def test_weights_that_training_could_not_move_are_refused(
     code = f"from torch import nn\ndef make(d):\n    return {line}\n"
     (tmp_path / f"{name}.py").write_text(code)
     monkeypatch.syspath_prepend(str(tmp_path))
+    options = NetworkOptions(module=f"{name}:make")
     with pytest.raises(KerhrmError) as error:
-        build(NetworkOptions(module=f"{name}:make"), 0, 5)
-    assert str(error.value).startswith(f"module '{name}:make' {message}")
-    assert "\n" not in str(error.value)
+        build(options, 0, 5)
+    text = str(error.value)
+    assert text.startswith(f"module '{name}:make' {message}")
+    assert "\n" not in text

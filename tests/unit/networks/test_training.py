@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.networks.build import (
     MLP,
@@ -18,14 +19,20 @@ SIZES = (2, 8, 1)
 
 
 def data(level: float = 1.0) -> tuple[MLP, Tensor, Tensor]:
-    return init_mlp(0, SIZES), torch.randn(30, 2), level * torch.randn(30)
+    network = init_mlp(0, SIZES)
+    x = torch.randn(30, 2)
+    y = level * torch.randn(30)
+    return network, x, y
 
 
 def run(x: Tensor, y: Tensor, steps: int, *callbacks: Callback[MLP]) -> MLP:
+    def squared_error(f: Tensor, network: MLP, step: int) -> Tensor:
+        return ((f - y) ** 2).mean()
+
     return train(
         init_mlp(0, SIZES),
         x,
-        lambda f, *_: ((f - y) ** 2).mean(),
+        squared_error,
         steps=steps,
         learning_rate=0.02,
         callbacks=callbacks,
@@ -38,21 +45,29 @@ def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
     seen: list[tuple[int, Tensor, float]] = []
 
     def look(step: int, network: MLP, loss: Tensor) -> None:
-        seen.append((step, network(x).detach(), float(loss)))
+        outputs = network(x).detach()
+        seen.append((step, outputs, float(loss)))
 
     trained = run(x, y, steps, lambda step, *_: step == 7, look)
-    assert [step for step, *_ in seen] == list(range(1, min(steps, 7) + 1))
-    torch.testing.assert_close(seen[-1][1], trained(x))
+    numbers = [step for step, _, _ in seen]
+    last = min(steps, 7)
+    assert numbers == list(range(1, last + 1))
+    _, last_outputs, _ = seen[-1]
+    assert_close(last_outputs, trained(x))
+    _, first_outputs, first_loss = seen[0]
     # before the step
-    assert seen[0][2] == pytest.approx(float(((mlp(x) - y) ** 2).mean()))
-    assert not torch.allclose(seen[0][1], mlp(x))  # after it
+    error_of_start = ((mlp(x) - y) ** 2).mean()
+    assert first_loss == pytest.approx(float(error_of_start))
+    assert not torch.allclose(first_outputs, mlp(x))  # after it
 
 
 @pytest.mark.parametrize("level", [0.01, 1.0, 3.0])
 def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
     """By hand: from the curve of losses."""
     _, x, y = data(level)
-    steps, window, tol = 400, 10, 0.02
+    steps = 400
+    window = 10
+    tol = 0.02
     curve = torch.zeros(steps)
 
     def look(step: int, network: MLP, loss: Tensor) -> None:
@@ -60,23 +75,30 @@ def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
 
     run(x, y, steps, look)
     least = curve.cummin(0).values[window - 1 :: window]  # at the end of every window
-    stalls = (least[:-1] - least[1:] <= tol * least[1:]).tolist()
+    falls = least[:-1] - least[1:]
+    stalls = (falls <= tol * least[1:]).tolist()
     end = window * (stalls.index(True) + 2) if any(stalls) else steps
     assert end < steps
+
     shown: list[int] = []
-    ended = run(
-        x, y, steps, EarlyStopping(tol, window), lambda step, *_: shown.append(step)
-    )
+
+    def show(step: int, network: MLP, loss: Tensor) -> None:
+        shown.append(step)
+
+    ended = run(x, y, steps, EarlyStopping(tol, window), show)
+    expected = run(x, y, end)
     assert shown[-1] == end
-    assert torch.equal(ended(x), run(x, y, end)(x))
+    assert torch.equal(ended(x), expected(x))
 
 
 def descend(optimiser: Adam | torch.optim.Adam, parameters: list[Tensor]) -> None:
     for step in range(30):
         optimiser.zero_grad()
-        loss = sum(
-            ((p - i) ** 2).sum() * (1 + step % 3) for i, p in enumerate(parameters[:2])
-        )
+        factor = 1 + step % 3
+        loss = 0.0
+        for i, p in enumerate(parameters[:2]):
+            squares = ((p - i) ** 2).sum()
+            loss = loss + squares * factor
         loss.backward()
         optimiser.step()
 
@@ -89,10 +111,13 @@ def test_adam_is_that_of_torch(dtype: torch.dtype) -> None:
         torch.randn(7, dtype=dtype),
         torch.randn(2),
     ]
-    ours, theirs = ([p.clone().requires_grad_(True) for p in start] for _ in range(2))
+    ours = [p.clone().requires_grad_(True) for p in start]
+    theirs = [p.clone().requires_grad_(True) for p in start]
     descend(Adam(ours, 0.02), ours)
-    descend(torch.optim.Adam(theirs, lr=0.02, fused=True), theirs)
-    assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    optimiser = torch.optim.Adam(theirs, lr=0.02, fused=True)
+    descend(optimiser, theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        assert torch.equal(a, b)
     assert not torch.equal(ours[0], start[0])
     assert torch.equal(ours[2], start[2])
 
@@ -104,19 +129,18 @@ def test_the_compiler_is_not_imported() -> None:
         "w = torch.zeros(2); w.grad = torch.ones(2); Adam([w], 0.1).step()\n"
         "assert w.sum() < 0; print('torch._dynamo' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_trains_alike() -> None:
     _, x, y = data()
+    expected = run(x, y, 5)
     trained = run(x.to("cuda"), y.to("cuda"), 5)
-    torch.testing.assert_close(
-        trained.to("cpu")(x), run(x, y, 5)(x), rtol=1e-3, atol=1e-4
-    )
+    outputs = trained.to("cpu")(x)
+    assert_close(outputs, expected(x), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])

@@ -38,10 +38,14 @@ def _no_window() -> Iterator[None]:
 def labels() -> Fitted:
     """``shade`` is the opposite of the answer in a fifth of the rows."""
     random = np.random.default_rng(0)
-    sign, hidden = random.choice([-1, 1], 300), random.random(300) < 0.2
-    shade = np.where(hidden, -sign, sign) + 0.1 * random.normal(size=300)
-    x = pd.DataFrame({"shape": sign + random.normal(size=300), "shade": shade})
-    y = pd.Series(np.where(sign > 0, "yes", "no"), name="answer")
+    sign = random.choice([-1, 1], 300)
+    hidden = random.random(300) < 0.2
+    noise = 0.1 * random.normal(size=300)
+    shade = np.where(hidden, -sign, sign) + noise
+    shape = sign + random.normal(size=300)
+    x = pd.DataFrame({"shape": shape, "shade": shade})
+    answers = np.where(sign > 0, "yes", "no")
+    y = pd.Series(answers, name="answer")
     model = KerHRMClassifier(k=5, network=(128,), random_state=0, if_not_better="fit")
     with warnings.catch_warnings(action="ignore", category=PriceWarning):
         return Fitted(model.fit(x, y), x, y, hidden)
@@ -52,7 +56,8 @@ def numbers() -> Fitted:
     """The slope of ``shade`` is 2, and -2 in a fifth of the rows; ``size`` does not
     matter."""
     random = np.random.default_rng(0)
-    x = pd.DataFrame(random.normal(size=(400, 3)), columns=["age", "size", "shade"])
+    numbers_drawn = random.normal(size=(400, 3))
+    x = pd.DataFrame(numbers_drawn, columns=["age", "size", "shade"])
     hidden = random.random(400) < 0.2
     y = (
         x["age"]
@@ -67,4 +72,5 @@ def numbers() -> Fitted:
         pretest=False,
         if_not_better="fit",
     )
-    return Fitted(model.fit(x, y.rename("price")), x, y.rename("price"), hidden)
+    price = y.rename("price")
+    return Fitted(model.fit(x, price), x, price, hidden)

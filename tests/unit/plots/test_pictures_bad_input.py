@@ -110,8 +110,9 @@ def test_pooled_erm_has_no_iterations(labels: Any) -> None:
 def test_an_estimator_that_is_not_fitted(labels: Any) -> None:
     with pytest.raises(ValueError, match="not fitted yet"):
         plots.spectrum(KerHRMClassifier())
+    target = pd.Series(labels.y)
     with pytest.raises(ValueError, match="not fitted yet"):
-        plots.environments(KerHRMClassifier(), labels.x, pd.Series(labels.y))
+        plots.environments(KerHRMClassifier(), labels.x, target)
 
 
 def test_matplotlib_is_imported_when_something_is_drawn_and_missed_in_one_line() -> (

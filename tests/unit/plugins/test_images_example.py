@@ -36,6 +36,7 @@ def test_it_compares_three_models(images: ModuleType) -> None:
     }
     table = images.compare(Digits.fallback(), 120, **parameters)
     assert list(table.index) == ["ERM", "KerHRM (linear predictor)", "KerHRM"]
-    assert table[["training", "test"]].to_numpy().min() >= 0
-    assert table[["training", "test"]].to_numpy().max() <= 1
+    accuracies = table[["training", "test"]].to_numpy()
+    assert accuracies.min() >= 0
+    assert accuracies.max() <= 1
     assert table["environments"].notna().tolist() == [False, True, True]

@@ -89,13 +89,17 @@ def test_registries_are_sorted_and_names_are_taken_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show(monkeypatch, tmp_path)
-    write_info(tmp_path, "my-shelf", {"kerhrm.things": {"b": "math:pi", "a": "math:e"}})
+    things = {"kerhrm.things": {"b": "math:pi", "a": "math:e"}}
+    write_info(tmp_path, "my-shelf", things)
     registry = Registry("kerhrm.things", {"ours": 0})
     assert list(registry.items()) == [("ours", 0), ("a", math.e), ("b", math.pi)]
-    assert (len(registry), "a" in registry, "c" in registry) == (3, True, False)
+    assert len(registry) == 3
+    assert "a" in registry
+    assert "c" not in registry
     with pytest.raises(KerhrmError, match="a: the name is taken"):
         Registry("kerhrm.things", {"a": 0}).load()
-    assert dict(Registry("kerhrm.plants", {"ours": 0})) == {"ours": 0}
+    alone = Registry("kerhrm.plants", {"ours": 0})
+    assert dict(alone) == {"ours": 0}
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ def cells_of(scores: pd.DataFrame, table: str, paper: float = 0.4) -> pd.DataFra
     keys = ["setting", "method", "metric", "data_source", "selection"]
     rows = []
     for values, group in scores.groupby(keys, sort=False):
-        row = dict(zip(keys, values, strict=True)) | summarise(group["value"])
+        cell = dict(zip(keys, values, strict=True))
+        row = cell | summarise(group["value"])
         failed = group["value"].isna().any()
         row |= {"table": table, "paper": paper, "reason": ""}
         rows.append(row | {"verdict": "failed" if failed else ""})

@@ -102,23 +102,24 @@ def test_the_values_are_those_of_the_jobs(
     found = cell(run, method)
     assert found["learner"] == (learner or None)
     data = config.data(DATA)
-    assert values(found["options"]["data"]) == data.options.model_dump(mode="json")
-    assert values(found["options"]["network"]) == data.network.model_dump(mode="json")
+    options = found["options"]
+    expected = data.options.model_dump(mode="json")
+    assert values(options["data"]) == expected
+    expected = data.network.model_dump(mode="json")
+    assert values(options["network"]) == expected
     if learner:
         own = config.learner(DATA, learner).options
-        assert values(found["options"]["learner"]) == own.model_dump(mode="json")
+        expected = own.model_dump(mode="json")
+        assert values(options["learner"]) == expected
 
 
 def test_each_criterion_has_its_own_choice(run: Run) -> None:
-    rates = {
-        selection: cell(run, "ERM", selection=selection)["options"]["learner"][
-            "learning_rate"
-        ]
-        for selection in ("pooled validation", "oracle")
-    }
-    chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
-    for selection, rate in rates.items():
-        name = {"pooled validation": "pooled"}.get(selection, selection)
+    file = ROOT / "config/selected/classification.yaml"
+    chosen = yaml.safe_load(file.read_text())
+    names = {"pooled validation": "pooled", "oracle": "oracle"}
+    for selection, name in names.items():
+        found = cell(run, "ERM", selection=selection)
+        rate = found["options"]["learner"]["learning_rate"]
         assert rate["value"] == chosen["erm"][name]["learning_rate"]
         assert rate["from"] == f"{SELECTED}erm.{name}.learning_rate"
 
@@ -128,9 +129,11 @@ def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
     assert words[:5] == ["snakemake", "--cores", "2", "table1", "--config"]
     for name in (provenance.PROVENANCE, TEMPORARY):  # as every run has
         (run.folder / name).mkdir()
-    again = load_config(read_overrides(words[5:]), root=ROOT)
+    overrides = read_overrides(words[5:])
+    again = load_config(overrides, root=ROOT)
     assert again.run == run.folder
-    assert (again.preset, again.mark) == (config.preset, config.mark)
+    assert again.preset == config.preset
+    assert again.mark == config.mark
     assert again.data(DATA) == config.data(DATA)
     assert again.learner(DATA, "erm") == config.learner(DATA, "erm")
     # what is not the cell's is not in its command
@@ -139,19 +142,22 @@ def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
 
 
 def test_what_a_method_has_chosen_on_each_seed(run: Run) -> None:
-    units = [prediction(k=5, alpha=0.0), prediction(k=10, alpha=1.0)]
-    save_stacked(run.folder / DATA / "kerhrm" / "predictions.npz", units)
+    first = prediction(k=5, alpha=0.0)
+    second = prediction(k=10, alpha=1.0)
+    units = [first, second]
+    path = run.folder / DATA / "kerhrm" / "predictions.npz"
+    save_stacked(path, units)
     seeds = cell(run, "KerHRM")["seeds"]
-    assert [one.get("chosen") for one in seeds] == [
-        {"k": 5, "alpha": 0.0},
-        {"k": 10, "alpha": 1.0},
-        None,
-    ]
+    first, second, third = [one.get("chosen") for one in seeds]
+    assert first == {"k": 5, "alpha": 0.0}
+    assert second == {"k": 10, "alpha": 1.0}
+    assert third is None
 
 
 def test_what_the_jobs_have_noted_counts(run: Run, config: Config) -> None:
     own = config.learner(DATA, "erm").params()
-    used = own | {"options": own["options"] | {"steps": 8}}
+    options = own["options"] | {"steps": 8}
+    used = own | {"options": options}
     file = run.folder / DATA / "erm" / "predictions.npz"
     save_stacked(file, [prediction()])
     provenance.write(run.folder, "train", [file], {}, {"learners": [used]})
@@ -172,13 +178,15 @@ def test_outside_of_a_checkout_values_are_known_and_files_are_not(
         "value": 7,
         "from": "config.yaml of the run: learners.erm.options.steps",
     }
-    assert found["command"].endswith(f"preset=smoke results={run.folder.parent}")
+    command = f"preset=smoke results={run.folder.parent}"
+    assert found["command"].endswith(command)
 
 
 def test_a_configuration_that_nobody_can_read_is_said(run: Run) -> None:
-    content = yaml.safe_load((run.folder / "config.yaml").read_text())
+    file = run.folder / "config.yaml"
+    content = yaml.safe_load(file.read_text())
     content["learners"]["erm"]["method"] = 3
-    (run.folder / "config.yaml").write_text(yaml.safe_dump(content))
+    file.write_text(yaml.safe_dump(content))
     found = cell(Run(run.folder), "ERM")
     assert "config.yaml is of another version" in found["options"]
     assert len(found["seeds"]) == 3
@@ -186,31 +194,39 @@ def test_a_configuration_that_nobody_can_read_is_said(run: Run) -> None:
 
 
 def test_keys_of_an_earlier_version_do_no_harm(run: Run) -> None:
-    content = yaml.safe_load((run.folder / "config.yaml").read_text())
+    file = run.folder / "config.yaml"
+    content = yaml.safe_load(file.read_text())
     content["tables"]["table1"]["notebook"] = "old.ipynb"
     content["learners"]["erm"]["colour"] = "red"
-    (run.folder / "config.yaml").write_text(yaml.safe_dump(content))
-    assert cell(Run(run.folder), "ERM")["options"]["learner"]["steps"]["value"] == 7
+    file.write_text(yaml.safe_dump(content))
+    found = cell(Run(run.folder), "ERM")
+    steps = found["options"]["learner"]["steps"]
+    assert steps["value"] == 7
 
 
 def test_the_published_table_shows_what_was_selected() -> None:
     run = Run(REFERENCE)
     found = explain(run, "table1", "r2=0.7", "KerHRM", "test_acc", root=ROOT)
-    chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
+    file = ROOT / "config/selected/classification.yaml"
+    chosen = yaml.safe_load(file.read_text())
+    selection = found["cell"]["selection"]
     (expected,) = (
-        one
-        for criterion, one in chosen["kerhrm"].items()
-        if WORDS[criterion] == found["cell"]["selection"]
+        options
+        for criterion, options in chosen["kerhrm"].items()
+        if WORDS[criterion] == selection
     )
     learner = found["options"]["learner"]
-    assert {name: learner[name]["value"] for name in expected} == expected
-    assert all("selected: " in learner[name]["from"] for name in expected)
+    for name, value in expected.items():
+        assert learner[name]["value"] == value
+        assert "selected: " in learner[name]["from"]
     rows = RunOptions(run, ROOT).config.selected("table1")
     shown = hyperparameters(rows)
     assert set(shown["selected on"]) == {"classification"}
     shown = shown.set_index(["method", "option"])
     rate = chosen["erm"]["pooled"]["learning_rate"]
-    assert shown.loc[("ERM", "learning_rate"), "pooled validation"] == f"{rate:g}"
-    assert shown.loc[("ERM", "learning_rate"), "worst true environment"] == ""
-    assert set(shown.loc["KerHRM"].index) == set(chosen["kerhrm"]["oracle"])
+    rates = shown.loc[("ERM", "learning_rate")]
+    assert rates["pooled validation"] == f"{rate:g}"
+    assert rates["worst true environment"] == ""
+    options = shown.loc["KerHRM"].index
+    assert set(options) == set(chosen["kerhrm"]["oracle"])
     assert "ref: majority" not in shown.index

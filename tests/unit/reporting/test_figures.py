@@ -9,9 +9,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
+from kerhrm_paper.evaluation.bands import UNPRINTED
 from kerhrm_paper.evaluation.tables import primary
 from kerhrm_paper.reporting import draw, figures, forest, seed_figure
 from kerhrm_paper.reporting.figures import METHODS
@@ -34,28 +38,33 @@ def _closed() -> object:
 
 def test_figure_2_draws_the_means_of_its_table() -> None:
     cells = REFERENCE.cells("figure2")
-    axes = figures.figure2(cells).axes
-    lines = {line.get_label(): line for line in axes[0].get_lines()}
-    rows = cells[
-        (cells["method"] == "KerHRM (linear predictor)")
-        & (cells["metric"] == "test_acc")
-    ]
-    assert lines["test accuracy"].get_ydata() == pytest.approx(rows["mean"].to_numpy())
-    assert lines["test accuracy"].get_xdata().tolist() == list(range(7))
+    axis, *_ = figures.figure2(cells).axes
+    lines = {line.get_label(): line for line in axis.get_lines()}
+    is_linear = cells["method"] == "KerHRM (linear predictor)"
+    rows = cells[is_linear & (cells["metric"] == "test_acc")]
+    line = lines["test accuracy"]
+    means = rows["mean"].to_numpy()
+    assert line.get_ydata() == pytest.approx(means)
+    assert line.get_xdata().tolist() == list(range(7))
+
+
+def points(axis: Axes) -> list[Line2D]:
+    """The lines of means."""
+    return [line for line in axis.get_lines() if line.get_marker() == "o"]
 
 
 def test_figure_3_draws_the_means_of_every_period() -> None:
-    assert draw.own_figures(*read("auxiliary_houses")) == []  # a variant alone
+    cells, scores = read("auxiliary_houses")
+    assert draw.own_figures(cells, scores) == []  # a variant alone
     cells = REFERENCE.cells("figure3")
-    axis = draw.figure3(cells).axes[0]
-    drawn = [line.get_ydata() for line in axis.get_lines() if line.get_marker() == "o"]
-    own = cells[primary(cells) & ~cells["setting"].str.contains(",")]
-    for method, means in zip(
-        [m for m in METHODS if m in set(own["method"])], drawn, strict=False
-    ):
-        assert means == pytest.approx(
-            own.loc[own["method"] == method, "mean"].to_numpy()
-        )
+    axis, *_ = draw.figure3(cells).axes
+    drawn = [line.get_ydata() for line in points(axis)]
+    is_variant = cells["setting"].str.contains(",")
+    own = cells[primary(cells) & ~is_variant]
+    methods = [method for method in METHODS if method in set(own["method"])]
+    for method, means in zip(methods, drawn, strict=False):
+        expected = own.loc[own["method"] == method, "mean"]
+        assert means == pytest.approx(expected.to_numpy())
     names = {text.get_text() for text in axis.texts}
     assert {"ERM", "DRO", "EIIL", "HRM", "IRM", "KerHRM"} <= names
 
@@ -63,14 +72,12 @@ def test_figure_3_draws_the_means_of_every_period() -> None:
 def test_every_run_of_the_versions_is_drawn() -> None:
     cells, scores = read("table1")
     (figure,) = draw.own_figures(cells, scores)
-    drawn = [
-        line.get_xdata() for line in figure.axes[0].get_lines() if line.get_alpha()
-    ]
+    axis, *_ = figure.axes
+    drawn = [line.get_xdata() for line in axis.get_lines() if line.get_alpha()]
     own = scores[primary(scores) & (scores["metric"] == "test_acc")]
     for method, values in zip(draw.VERSIONS, drawn, strict=True):
-        assert sorted(values) == pytest.approx(
-            sorted(own.loc[own["method"] == method, "value"])
-        )
+        expected = own.loc[own["method"] == method, "value"]
+        assert sorted(values) == pytest.approx(sorted(expected))
 
 
 def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
@@ -87,11 +94,27 @@ def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
     cells = cells.assign(method="ERM", metric="test_acc", selection="own", n_seeds=2)
     cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
     (figure,) = draw.own_figures(cells, cells)
-    lines = [axis.get_lines()[0].get_xydata().ravel() for axis in figure.axes]
-    for line, expected in zip(
-        lines, [[0.1, 0.1, 1, 0.2], [0.1, 0.3], [0.1, 0.4, 0.85, 0.5]], strict=True
-    ):
-        assert line == pytest.approx(expected)
+    expected_lines = [[0.1, 0.1, 1, 0.2], [0.1, 0.3], [0.1, 0.4, 0.85, 0.5]]
+    for axis, expected in zip(figure.axes, expected_lines, strict=True):
+        line, *_ = axis.get_lines()
+        assert line.get_xydata().ravel() == pytest.approx(expected)
+
+
+def test_every_method_of_a_table_is_drawn() -> None:
+    """Those that no figure knows as well, one's own among them, each in its way."""
+    methods = ["ERM", "KerHRM", "AFR", "AFR (closed form)", "EDNIL", "My method"]
+    rows = [(f"r_test={share}", m, 0.5) for m in methods for share in ("0.10", "0.90")]
+    cells = pd.DataFrame(rows, columns=["setting", "method", "mean"])
+    cells = cells.assign(metric="test_acc", selection="own", n_seeds=2)
+    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
+    (figure,) = draw.own_figures(cells, cells)
+    (axis,) = figure.axes
+    lines = axis.get_lines()
+    ways = {
+        (line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines
+    }
+    assert len(ways) == len(lines) == len(methods)
+    assert set(methods) <= words(figure)
 
 
 def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
@@ -113,13 +136,38 @@ def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
     assert {"a constant", "bound of the invariant features"} <= words(figure)
 
 
+def test_a_band_is_a_bar_from_the_lowest_to_the_highest_mean() -> None:
+    found = REFERENCE.endpoints()
+    found = found.drop(columns=["lowest", "highest"], errors="ignore")
+    plain = forest.endpoints(found)
+    assert not any("pale bar" in text for text in words(plain))
+    is_band = (found["method"] == "KerHRM (as printed)") & (found["table"] == "table3")
+    found["lowest"] = np.where(is_band, found["paper"] - 1.5, np.nan)
+    found["highest"] = np.where(is_band, found["paper"] + 0.5, np.nan)
+    found["outcome"] = found["outcome"].mask(is_band, UNPRINTED)
+    figure = forest.endpoints(found)
+    assert any("pale bar" in text for text in words(figure))
+    assert UNPRINTED in words(figure)
+    bars = [
+        bar
+        for axis in figure.axes
+        for bar in axis.collections
+        if isinstance(bar, LineCollection)
+    ]
+    ends = [bar.get_segments()[0][:, 0].tolist() for bar in bars]
+    assert ends == [pytest.approx([-1.5, 0.5])]
+
+
 def test_stand_ins_are_not_called_the_papers_data() -> None:
     """In no figure of house prices, of shares, of endpoints and of criteria."""
     cells, scores = read("figure3")
-    assert draw.figure3(cells).axes[0].get_title() == "as in the paper"
+    axis = draw.figure3(cells).axes[0]
+    assert axis.get_title() == "as in the paper"
     houses = cells.assign(data_source="fallback:houses")
-    (figure,) = draw.own_figures(houses, scores, Run.mark(REFERENCE, houses))
-    assert words(figure) & {"as in the paper"} == set()
+    mark = Run.mark(REFERENCE, houses)
+    (figure,) = draw.own_figures(houses, scores, mark)
+    texts = words(figure)
+    assert texts & {"as in the paper"} == set()
     (title,) = (text for text in words(figure) if "stand-ins" in text)
     assert title == "stand-ins for the house sales (drawn from a formula)"
     cells, scores = read("assumptions")
@@ -127,12 +175,17 @@ def test_stand_ins_are_not_called_the_papers_data() -> None:
     (figure,) = draw.own_figures(digits, scores, "m")
     assert not any("MNIST" in text for text in words(figure))
     found = REFERENCE.endpoints()
-    found.loc[found["table"] == "table4", ["mean", "difference"]] = np.nan
-    assert len(forest.endpoints(found).axes) == 3
-    tables = {name: read(name)[1] for name in ("table1", "table4")}
-    tables["table4"] = tables["table4"].assign(data_source="fallback:digits")
-    assert len(forest.panel(tables).axes) == 1
-    assert forest.panel({"table4": tables["table4"]}).axes == []
+    is_table4 = found["table"] == "table4"
+    found.loc[is_table4, ["mean", "difference"]] = np.nan
+    panels = forest.endpoints(found).axes
+    assert len(panels) == 3
+    _, table1 = read("table1")
+    _, table4 = read("table4")
+    stand_ins = table4.assign(data_source="fallback:digits")
+    both = forest.panel({"table1": table1, "table4": stand_ins})
+    alone = forest.panel({"table4": stand_ins})
+    assert len(both.axes) == 1
+    assert alone.axes == []
 
 
 def words(figure: Figure) -> set[str]:
@@ -142,44 +195,41 @@ def words(figure: Figure) -> set[str]:
 
 
 def test_changes_are_rows_and_settings_are_panels() -> None:
-    settings = [
-        f"{base}{mark}"
-        for base in "ab"
-        for mark in ("", *(f",m={n}" for n in range(7)))
-    ]
-    cells = pd.DataFrame(
-        {"setting": settings, "mean": np.linspace(0.1, 0.9, len(settings))}
-    )
+    marks = ["", *(f",m={n}" for n in range(7))]
+    settings = []
+    for base in "ab":
+        settings += [f"{base}{mark}" for mark in marks]
+    means = np.linspace(0.1, 0.9, len(settings))
+    cells = pd.DataFrame({"setting": settings, "mean": means})
     cells = cells.assign(method="KerHRM", metric="test_acc", selection="own", n_seeds=2)
     cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
     (figure,) = draw.own_figures(cells, cells)
-    for axis, means in zip(
-        figure.axes, np.split(cells["mean"].to_numpy(), 2), strict=True
-    ):
-        drawn = [
-            line.get_xdata()[0] for line in axis.get_lines() if line.get_marker() == "o"
-        ]
-        assert drawn == pytest.approx(means)
+    halves = np.split(means, 2)
+    for axis, expected in zip(figure.axes, halves, strict=True):
+        drawn = [line.get_xdata()[0] for line in points(axis)]
+        assert drawn == pytest.approx(expected)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["KerHRM", *(f"m={n}" for n in range(7))]
 
 
 def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:
     figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
-    drawn = sorted(
-        x
-        for axis in figure.axes
-        for line in axis.get_lines()
-        if line.get_alpha()
-        for x in line.get_xdata()
-    )
-    assert drawn == pytest.approx(sorted(scores[primary(scores)]["value"]))
+    drawn = []
+    for axis in figure.axes:
+        for line in axis.get_lines():
+            if line.get_alpha():
+                drawn += list(line.get_xdata())
+    values = scores[primary(scores)]["value"]
+    assert sorted(drawn) == pytest.approx(sorted(values))
 
 
 def test_failed_seeds_are_counted(scores: pd.DataFrame) -> None:
-    scores.loc[(scores["method"] == "KerHRM") & (scores["seed"] == 1), "value"] = np.nan
+    is_failed = (scores["method"] == "KerHRM") & (scores["seed"] == 1)
+    scores.loc[is_failed, "value"] = np.nan
     figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
-    texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+    texts = []
+    for axis in figure.axes:
+        texts += [text.get_text() for text in axis.texts]
     assert "1 of 3 seeds failed" in texts
 
 
@@ -192,9 +242,8 @@ def test_dollars_are_no_mathematics(
     named = scores.assign(
         setting=scores["setting"] + name, method=scores["method"] + name
     )
-    figures.save(
-        seed_figure.every_seed(named, cells_of(named, "t"), name), tmp_path / "f"
-    )
+    figure = seed_figure.every_seed(named, cells_of(named, "t"), name)
+    figures.save(figure, tmp_path / "f")
 
 
 def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
@@ -202,12 +251,12 @@ def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
 ) -> None:
     plt.ion()
     for stem in ("a", "b=1.5"):
-        figures.save(
-            seed_figure.every_seed(scores, cells_of(scores, "t")), tmp_path / stem
-        )
+        figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
+        figures.save(figure, tmp_path / stem)
     assert plt.isinteractive()
     for ending in ("png", "pdf"):
-        one, other = (tmp_path / f"{stem}.{ending}" for stem in ("a", "b=1.5"))
+        one = tmp_path / f"a.{ending}"
+        other = tmp_path / f"b=1.5.{ending}"
         assert one.read_bytes() == other.read_bytes()
 
 
@@ -233,5 +282,6 @@ def test_settings_of_matplotlib_change_no_figure(tmp_path: Path) -> None:
         check=True,
     )
     for ending in ("png", "pdf"):
-        plain, styled = (tmp_path / f"{n}.{ending}" for n in ("plain", "styled"))
+        plain = tmp_path / f"plain.{ending}"
+        styled = tmp_path / f"styled.{ending}"
         assert plain.read_bytes() == styled.read_bytes()

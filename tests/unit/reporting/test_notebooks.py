@@ -89,7 +89,8 @@ SHADOW = "raise SystemExit('shadow')"
 
 def settings_of_a_user(home: Path) -> dict[str, str]:
     """Files that change IPython, Jupyter, matplotlib and imports; their variables."""
-    kernel, profile = "share/kernels/python3", ".ipython/profile_default"
+    kernel = "share/kernels/python3"
+    profile = ".ipython/profile_default"
     files = {
         f"{kernel}/kernel.json": SPEC,
         f".local/{kernel.replace('share', 'share/jupyter')}/kernel.json": SPEC,
@@ -240,8 +241,10 @@ def test_a_failing_cell_leaves_nothing(tmp_path: Path, earlier: str | None) -> N
 def test_the_notebook_of_a_table_shows_every_part(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:
-    run, stem = make_run(scores), tmp_path / "figure"
-    out, page = tmp_path / "out.ipynb", tmp_path / "page.html"
+    run = make_run(scores)
+    stem = tmp_path / "figure"
+    out = tmp_path / "out.ipynb"
+    page = tmp_path / "page.html"
     render(
         NOTEBOOKS / "table.ipynb",
         out,
@@ -253,7 +256,8 @@ def test_the_notebook_of_a_table_shows_every_part(
     found = outputs(out)
     assert {o.output_type for o in found} <= {"display_data", "execute_result"}
     assert any("image/png" in o["data"] for o in found)  # a figure cell is not empty
-    assert {p.suffix for p in tmp_path.glob("figure.*")} == {".png", ".pdf"}
+    endings = {p.suffix for p in tmp_path.glob("figure.*")}
+    assert endings == {".png", ".pdf"}
     assert page.read_text().count("<table") >= 4
 
 

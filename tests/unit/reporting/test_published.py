@@ -14,12 +14,13 @@ from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.spelling import spell
+from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation.effects import decide, paired
 from kerhrm_paper.evaluation.tables import METRICS, primary
 from kerhrm_paper.reporting import publish_again
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.publish import publish
-from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.reporting.tables import render, results_of
 from kerhrm_paper.runs import provenance
 
@@ -67,7 +68,8 @@ def test_the_published_means_follow_from_the_published_seeds() -> None:
     run = Run(REFERENCE)
     keys = ["setting", "method", "metric", "selection"]
     for table in run.tables:
-        means = run.scores(table).groupby(keys)["value"].mean()
+        groups = run.scores(table).groupby(keys)
+        means = groups["value"].mean()
         cells = run.cells(table).set_index(keys)["mean"]
         assert set(means.index) == set(cells.index)
         assert means.reindex(cells.index).to_numpy() == pytest.approx(
@@ -79,7 +81,8 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:
     target = tmp_path / "published"
-    assert publish(recorded(complete(make_run(scores))), target, root=ROOT) == target
+    run = recorded(complete(make_run(scores)))
+    assert publish(run, target, root=ROOT) == target
     assert (
         publish(recorded(Run(make_run(scores, "paper"))), target, root=ROOT)
         == target / "paper"
@@ -94,7 +97,8 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     assert (target / "costs.tsv").read_text() == costs + "score\tstudy\t2\t70\n"
     top = Run(target)
     assert top.tables == ["table1", "study"]
-    assert (top.preset("table1"), top.preset("study")) == ("fresh", "paper")
+    assert top.preset("table1") == "fresh"
+    assert top.preset("study") == "paper"
     assert "tables/study.csv" in top.provenance["files"]
     assert not any(name.startswith("paper/") for name in top.provenance["files"])
     assert not Run(target / "paper").has("scores/table1.csv.gz")
@@ -134,6 +138,38 @@ def test_endpoints_and_claims_are_computed_again(
         publish_again.publish_again(target, ROOT)
     assert (target / "endpoints.csv").read_text() == "as it was"
     assert Run(target).provenance == noted
+
+
+def test_the_band_is_published_and_computed_again(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Computed again where all of its tables are published."""
+    for module in ("publish", "publish_again"):  # the page has a test of its own
+        name = f"kerhrm_paper.reporting.{module}.write_report"
+        monkeypatch.setattr(name, lambda *_: None)
+    target = tmp_path / "published"
+    run = complete(make_run(scores))
+    (run.folder / BAND).write_text("table,part,method,lowest,highest,outcome\n")
+    publish(recorded(run), target, root=ROOT)
+    assert (target / BAND).read_bytes() == (run.folder / BAND).read_bytes()
+    assert BAND in Run(target).provenance["files"]
+    monkeypatch.setattr(publish_again, "evaluate", lambda *_: pd.DataFrame())
+    publish_again.publish_again(target, ROOT)
+    assert BAND not in Run(target).provenance["again"]["files"]
+    spec = read_yaml(ROOT / "config/endpoints.yaml")
+    grids = [*spec["band"]["tables"].values()]
+    for name in grids:
+        study = Run(make_run(scores, table=name, name=name))
+        publish(recorded(study), target, [name], ROOT)
+    publish_again.publish_again(target, ROOT)
+    assert BAND in Run(target).provenance["again"]["files"]
+    band = Run(target).band()
+    assert band is not None
+    assert set(band["table"]) == {*spec["band"]["tables"]}
+    assert set(band["outcome"]) == {"incomplete"}
 
 
 def test_only_what_is_published_is_computed_again(tmp_path: Path) -> None:
@@ -245,10 +281,10 @@ def test_a_cell_is_explained_by_its_seeds_and_files(
         (scores[["setting", "method", "metric"]] == list(CELL[1:])).all(axis=1)
     ]
     own = own[own["selection"] == "pooled validation"]
-    assert [one["value"] for one in found["seeds"]] == pytest.approx(
-        own["value"].tolist()
-    )
-    assert found["cell"]["mean"] == pytest.approx(own["value"].mean())
+    expected = own["value"].tolist()
+    assert [one["value"] for one in found["seeds"]] == pytest.approx(expected)
+    mean = own["value"].mean()
+    assert found["cell"]["mean"] == pytest.approx(mean)
     names = [one["file"] for one in found["files"]]
     assert names == [name for name in reversed(parts) if "kerhrm_x" not in name]
     oracle = explain(run, *CELL, selection="oracle", root=ROOT)
@@ -316,7 +352,8 @@ def test_latex_fits_a_page(table: str) -> None:
 def published_names() -> list[tuple[str, str]]:
     """Data and learner of every published value."""
     frames = [pd.read_csv(path) for path in sorted(REFERENCE.glob("scores/*.csv.gz"))]
-    names = pd.concat(frames)[["data", "learner"]].fillna("").drop_duplicates()
+    cells = pd.concat(frames)
+    names = cells[["data", "learner"]].fillna("").drop_duplicates()
     return [(str(data), str(learner)) for data, learner in names.to_numpy()]
 
 

@@ -51,7 +51,8 @@ def test_markdown_keeps_a_name_in_its_cell_and_without_markup(name: str) -> None
     assert not re.search(r"(?<!\\)(\\\\)*[|*_`$\[]", text)
     assert not Tags(text).tags
     plain = re.sub(r"\\(.)", r"\1", text)
-    assert html.unescape(plain) == html.unescape(" ".join(name.split()))
+    expected = " ".join(name.split())
+    assert html.unescape(plain) == html.unescape(expected)
 
 
 @given(name=NAMES)
@@ -63,26 +64,29 @@ def test_latex_has_no_command_but_those_of_its_signs(name: str) -> None:
     assert not set(text) & set("\\&%$#_{}~^")
 
 
+def texts_of(page: str) -> pd.DataFrame:
+    """The texts of a table's cells, by method and criterion."""
+    lines = []
+    for line in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL):
+        texts = []
+        for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line):
+            text = html.unescape(re.sub(r"<[^>]+>", " ", cell))
+            texts.append(" ".join(text.split()))
+        lines.append(texts)
+    names, *rows = lines
+    table = pd.DataFrame(rows, columns=names)
+    return table.set_index(["method", "selection"])
+
+
 def test_every_published_cell_is_shown_with_its_mean_and_the_papers() -> None:
     cells = REFERENCE.cells("table1")
     for metric in tables.metrics_of(cells):
         rows = cells[cells["metric"] == metric]
-        page = tables.render(rows, "html")
-        lines = [
-            [
-                re.sub(r"<[^>]+>", " ", cell)
-                for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line)
-            ]
-            for line in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
-        ]
-        shown = pd.DataFrame(lines[1:], columns=lines[0]).map(html.unescape)
-        shown = shown.map(lambda text: " ".join(text.split())).set_index(
-            ["method", "selection"]
-        )
+        shown = texts_of(tables.render(rows, "html"))
         own = primary(rows)
         for number, cell in rows.iterrows():
-            text = shown.loc[(cell["method"], cell["selection"]), cell["setting"]]
-            text = text.strip()
+            row = (cell["method"], cell["selection"])
+            text = shown.loc[row, cell["setting"]]
             assert text.startswith(f"{cell['mean']:.3f}")
             if own[number] and pd.notna(cell["paper"]):
                 assert text.endswith(f"({cell['paper']:.3f})")
@@ -94,9 +98,12 @@ def test_a_table_of_names_with_markup_runs_nothing(scores: pd.DataFrame) -> None
     )
     cells = cells_of(evil, "mine")
     allowed = {"table", "thead", "tbody", "tr", "th", "td", "br", "small", "caption"}
-    assert Tags(tables.render(cells, "html", EVIL)).tags <= allowed
-    assert not Tags(tables.render(cells, "markdown", EVIL)).tags
-    assert EVIL.replace("_", r"\_") in tables.render(cells, "latex", EVIL)
+    page = tables.render(cells, "html", EVIL)
+    text = tables.render(cells, "markdown", EVIL)
+    source = tables.render(cells, "latex", EVIL)
+    assert Tags(page).tags <= allowed
+    assert not Tags(text).tags
+    assert EVIL.replace("_", r"\_") in source
 
 
 def test_failed_cells_show_no_mean(scores: pd.DataFrame) -> None:
@@ -104,7 +111,9 @@ def test_failed_cells_show_no_mean(scores: pd.DataFrame) -> None:
     text = tables.render(cells_of(scores, "t"), "markdown")
     rows = [line for line in text.splitlines() if "KerHRM" in line]
     assert rows
-    assert all("failed" in row and "nan" not in row for row in rows)
+    for row in rows:
+        assert "failed" in row
+        assert "nan" not in row
 
 
 def with_settings(cells: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
@@ -125,8 +134,12 @@ def test_options_of_settings_that_are_rows_are_columns(scores: pd.DataFrame) -> 
     settings = [*rates, *(f"{rate},K=3" for rate in rates)]
     shown = with_settings(cells, settings)
     assert header(shown)[:2] == ["r2", "K"]
-    rows = tables.render(shown, "markdown").splitlines()[4:14]
-    places = [[part.strip() for part in row.split("|")[1:3]] for row in rows]
+    lines = tables.render(shown, "markdown").splitlines()
+    rows = lines[4:14]
+    places = []
+    for row in rows:
+        _, rate, option, *_ = row.split("|")
+        places.append([rate.strip(), option.strip()])
     assert places[0] == ["0.0", ""]
     assert places[-1] == ["0.4", "3"]
 
@@ -135,20 +148,24 @@ def test_settings_with_a_name_or_many_options_stay_in_one_column(
     scores: pd.DataFrame,
 ) -> None:
     cells = cells_of(scores, "t")
-    named = with_settings(cells, [f"label noise,K={k}" for k in range(9)])
+    settings = [f"label noise,K={k}" for k in range(9)]
+    named = with_settings(cells, settings)
     assert header(named)[0] == "setting"
-    many = with_settings(cells, [f"a=1,b=2,c=3,d={d}" for d in range(9)])
+    settings = [f"a=1,b=2,c=3,d={d}" for d in range(9)]
+    many = with_settings(cells, settings)
     assert header(many)[0] == "setting"
 
 
 def test_a_tables_page_is_styled_and_its_tables_scroll(
     tmp_path: Path, scores: pd.DataFrame
 ) -> None:
-    tables.write(cells_of(scores, "t"), tmp_path / "t", EVIL)
+    cells = cells_of(scores, "t")
+    tables.write(cells, tmp_path / "t", EVIL)
     text = (tmp_path / "t.html").read_text()
     assert text.startswith("<!DOCTYPE html>")
     assert "overflow-x: auto" in text
-    assert text.count('<div class="frame" tabindex="0"><table') == text.count("<table")
+    framed = text.count('<div class="frame" tabindex="0"><table')
+    assert framed == text.count("<table")
     assert EVIL not in text
     shown = Tags(text).shown
     assert " ".join(EVIL.split()) in shown

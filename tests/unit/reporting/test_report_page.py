@@ -14,14 +14,16 @@ from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.reporting.run import Run
 
 ROOT = Path(__file__).parents[3]
-REPORT, TABLE = (ROOT / "notebooks" / f"{name}.ipynb" for name in ("report", "table"))
+REPORT = ROOT / "notebooks" / f"{'report'}.ipynb"
+TABLE = ROOT / "notebooks" / f"{'table'}.ipynb"
 FINDING = "either finds the invariant feature or does not"
 Make = Callable[..., Path]
 
 
 def text(page: Path) -> str:
     """What a page shows, without tags."""
-    return " ".join(re.sub(r"<[^>]+>", " ", page.read_text()).split())
+    without_tags = re.sub(r"<[^>]+>", " ", page.read_text())
+    return " ".join(without_tags.split())
 
 
 @pytest.fixture
@@ -44,7 +46,8 @@ def configured(make_run: Make, scores: pd.DataFrame) -> Callable[..., Path]:
 def test_a_run_with_stand_ins_has_no_finding(
     tmp_path: Path, configured: Callable[..., Path]
 ) -> None:
-    run, page = configured("fallback:digits", "smoke sizes"), tmp_path / "page.html"
+    run = configured("fallback:digits", "smoke sizes")
+    page = tmp_path / "page.html"
     render(
         REPORT,
         tmp_path / "out.ipynb",
@@ -77,7 +80,8 @@ def test_a_run_with_stand_ins_has_no_finding(
 def test_a_run_at_the_published_options_has_the_findings_of_its_tables(
     tmp_path: Path, configured: Callable[..., Path]
 ) -> None:
-    run, page = configured("synthetic", ""), tmp_path / "page.html"
+    run = configured("synthetic", "")
+    page = tmp_path / "page.html"
     render(REPORT, tmp_path / "out.ipynb", page, run=str(run))
     shown = text(page)
     assert FINDING in shown
@@ -106,7 +110,8 @@ def test_the_notebook_of_stand_ins_says_so_first(
 def test_every_published_table_can_have_its_findings() -> None:
     """The tables that findings name are there, with the paper's sizes and data."""
     run = Run(ROOT / "results" / "reference")
-    code = "".join(c.source for c in nbformat.read(REPORT, 4).cells)
+    cells = nbformat.read(REPORT, 4).cells
+    code = "".join(c.source for c in cells)
     named = {
         name
         for call in re.findall(r"finding\([^)]*\)", code)

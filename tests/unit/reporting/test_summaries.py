@@ -15,23 +15,25 @@ REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
 def test_a_criterion_has_the_mean_over_the_settings() -> None:
     cells = REFERENCE.cells("table1")
     found = tables.criteria(cells)
-    own = cells[(cells.method == "EIIL") & (cells.metric == "test_acc")]
-    for selection, rows in own.groupby("selection"):
-        assert found.loc[("test_acc", "EIIL"), selection] == pytest.approx(
-            rows["mean"].mean()
-        )
+    is_own = (cells["method"] == "EIIL") & (cells["metric"] == "test_acc")
+    shown = found.loc[("test_acc", "EIIL")]
+    for selection, rows in cells[is_own].groupby("selection"):
+        mean = rows["mean"].mean()
+        assert shown[selection] == pytest.approx(mean)
     assert "ref: majority" not in found.index.get_level_values("method")
 
 
 def test_the_answer_is_the_mean_over_settings() -> None:
     cells = REFERENCE.cells("table1", "table3")
     found = tables.answer(cells)
-    own = cells[(cells["table"] == "table3") & (cells["method"] == "KerHRM")]
-    own = own[
-        (own["metric"] == "mean_error") & (own["selection"] == own["selection"].iloc[0])
-    ]
-    assert found.loc["KerHRM", ("table3", "here")] == f"{own['mean'].mean():.3f}"
-    assert found.loc["KerHRM", ("table3", "paper")] == f"{own['paper'].mean():.3f}"
+    is_own = (cells["table"] == "table3") & (cells["method"] == "KerHRM")
+    is_own &= cells["metric"] == "mean_error"
+    own = cells[is_own]
+    selected = own[own["selection"] == own["selection"].iloc[0]]
+    here = selected["mean"].mean()
+    paper = selected["paper"].mean()
+    assert found.loc["KerHRM", ("table3", "here")] == f"{here:.3f}"
+    assert found.loc["KerHRM", ("table3", "paper")] == f"{paper:.3f}"
 
 
 def test_the_answer_has_the_worst_test_environment() -> None:
@@ -41,7 +43,9 @@ def test_the_answer_has_the_worst_test_environment() -> None:
     worst["mean"] = worst["mean"] / 2
     found = tables.answer(pd.concat([cells, worst]))
     assert set(found.columns.get_level_values(1)) == {"here", "paper", "worst"}
-    here, halved = (found["table1", name].astype(float) for name in ("here", "worst"))
-    assert halved.to_numpy() == pytest.approx(here.to_numpy() / 2, abs=0.001)
+    here = found["table1", "here"].astype(float)
+    halved = found["table1", "worst"].astype(float)
+    half = here.to_numpy() / 2
+    assert halved.to_numpy() == pytest.approx(half, abs=0.001)
     before = tables.answer(cells)
     pd.testing.assert_frame_equal(found[before.columns], before)

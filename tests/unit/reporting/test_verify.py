@@ -73,7 +73,9 @@ def test_a_mean_may_move_within_the_published_interval(shift: float) -> None:
 def test_without_an_interval_half_of_the_margin_counts(
     value: float, outside: bool, seeds: int
 ) -> None:
-    assert bool(departs(cells([value] * seeds), cells([0.7] * seeds))) is outside
+    before = cells([0.7] * seeds)
+    after = cells([value] * seeds)
+    assert bool(departs(after, before)) is outside
 
 
 def test_a_metric_without_a_margin_must_be_equal() -> None:
@@ -83,8 +85,12 @@ def test_a_metric_without_a_margin_must_be_equal() -> None:
 
 
 def test_missing_and_new_cells_come_last() -> None:
-    old = pd.concat([cells([0.4, 0.5], "DRO"), cells([0.1, 0.1], "HRM")])
-    new = pd.concat([cells([0.4, 0.5]), cells([0.9, 0.9], "HRM")])
+    old_dro = cells([0.4, 0.5], "DRO")
+    old_hrm = cells([0.1, 0.1], "HRM")
+    old = pd.concat([old_dro, old_hrm])
+    new_dro = cells([0.4, 0.5])
+    new_hrm = cells([0.9, 0.9], "HRM")
+    new = pd.concat([new_dro, new_hrm])
     both = compare(new, old)
     assert sorted(both["departs"]) == sorted(
         [
@@ -99,7 +105,8 @@ def test_missing_and_new_cells_come_last() -> None:
 
 
 def test_failures_agree_with_failures_alone() -> None:
-    failed, sound = cells([0.4, np.nan]), cells([0.4, 0.5])
+    failed = cells([0.4, np.nan])
+    sound = cells([0.4, 0.5])
     assert not departs(failed, failed)
     assert departs(failed, sound) == ["failed"] * 2
     assert departs(sound, failed) == ["failed before"] * 2
@@ -114,14 +121,16 @@ def test_other_data_depart() -> None:
 def test_a_cut_table_is_reported(
     make_run: Make, scores: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    reference = make_run(scores, name="reference")
+    run = make_run(scores, name="run")
     verify_ = ["verify", str(run), "--reference", str(reference)]
     (reference / "provenance.json").write_text(
         '{"tables": {"table1": {"preset": "fresh"}}}'
     )
     assert main(verify_) == 0
     path = run / "tables" / "table1.csv"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:5]))
     assert main(verify_) == 1
     assert "agrees with the published run in 4 of 16 cells" in capsys.readouterr().out
 
@@ -136,7 +145,8 @@ def test_a_preset_that_is_not_published_names_those_that_are(
 @pytest.fixture
 def places(make_run: Make, scores: pd.DataFrame, tmp_path: Path) -> list[str]:
     """Arguments of ``kerhrm verify`` for a run that agrees."""
-    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    reference = make_run(scores, name="reference")
+    run = make_run(scores, name="run")
     (tmp_path / "foreign.csv").write_text("a,b\n1,2\n")
     (tmp_path / "empty.csv").touch()
     (tmp_path / "link.csv").symlink_to(tmp_path / "foreign.csv")
@@ -191,7 +201,8 @@ def test_a_comparison_is_written_and_written_again(
 def test_a_sentence_and_lines_for_the_page(
     make_run: Make, scores: pd.DataFrame, tmp_path: Path
 ) -> None:
-    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    reference = make_run(scores, name="reference")
+    run = make_run(scores, name="run")
     sentence = "this machine agrees with the published run in 16 of 16 cells"
     assert agreement(Run(run), reference) == (sentence, [])
     path = run / "tables" / "table1.csv"

@@ -78,10 +78,11 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 def test_python_objects_are_refused(tmp_path: Path) -> None:
+    objects = np.array([{}, None], dtype=object)
     with pytest.raises(TypeError, match="a holds Python objects"):
-        save_arrays(tmp_path / "x.npz", {"a": np.array([{}, None], dtype=object)})
+        save_arrays(tmp_path / "x.npz", {"a": objects})
     assert os.listdir(tmp_path) == []
-    np.savez(tmp_path / "x.npz", a=np.array([{}, None], dtype=object))
+    np.savez(tmp_path / "x.npz", a=objects)
     with pytest.raises(KerhrmError, match="delete it and run again"):
         load_arrays(tmp_path / "x.npz")
 
@@ -92,7 +93,8 @@ def _cut(content: bytes) -> bytes:
 
 def _flipped(content: bytes) -> bytes:
     middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    changed = bytes([content[middle] ^ 1])
+    return content[:middle] + changed + content[middle + 1 :]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,8 @@ def test_a_damaged_file_is_told(
     tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     path = tmp_path / "x.npz"
-    save_arrays(path, {"a": np.random.default_rng(0).standard_normal(1000)})
+    numbers = np.random.default_rng(0).standard_normal(1000)
+    save_arrays(path, {"a": numbers})
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(KerhrmError, match=r"is damaged .*; delete it and run again"):
         load_arrays(path)
@@ -122,6 +125,8 @@ def test_records_of_all_seeds_come_back(tmp_path: Path) -> None:
     save_stacked(path, [record.arrays() for record in records], rule="test")
     assert load_arrays(path)[0]["theta"].shape == (4, 3)
     assert load_arrays(path)[1] == {"rule": "test"}
-    for one, again in zip(records, load_records(Direction, path), strict=True):
+    loaded = load_records(Direction, path)
+    for one, again in zip(records, loaded, strict=True):
         assert torch.equal(one.theta, again.theta)
-        assert (one.k, one.alpha) == (again.k, again.alpha)
+        assert one.k == again.k
+        assert one.alpha == again.alpha

@@ -32,8 +32,10 @@ def computed(checkpoint: Checkpoint, n_units: int) -> list[int]:
 
 def test_work_that_was_done_is_not_done_again(tmp_path: Path) -> None:
     folder = tmp_path / "state"
-    assert computed(Checkpoint(folder, interval=0), 3) == [0, 1, 2]
-    assert computed(Checkpoint(folder, interval=0), 5) == [3, 4]
+    checkpoint = Checkpoint(folder, interval=0)
+    assert computed(checkpoint, 3) == [0, 1, 2]
+    more = Checkpoint(folder, interval=0)
+    assert computed(more, 5) == [3, 4]
     again = Checkpoint(folder)
     assert computed(again, 5) == []
     again.remove()

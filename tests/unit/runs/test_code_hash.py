@@ -129,7 +129,9 @@ def test_an_edit_changes_the_hashes_of_its_importers_alone(
 
 def test_the_hash_depends_on_neither_place_nor_process(root: Path) -> None:
     before = hashes(root)
-    assert all(len(value) == 16 and int(value, 16) >= 0 for value in before.values())
+    for value in before.values():
+        assert len(value) == 16
+        assert int(value, 16) >= 0
     copy = root / "elsewhere"
     shutil.copytree(root / "src", copy / "src")
     shutil.copy(root / "fit.py", copy / "fit.py")
@@ -182,7 +184,8 @@ def test_texts_are_no_code(root: Path, text: str, same: bool) -> None:
     module_file(root, "base").write_text(MEANT)
     before = hashes(root)
     module_file(root, "base").write_text(text)
-    assert changed(before, hashes(root)) == (set() if same else {"fit.py", "draw.py"})
+    expected = set() if same else {"fit.py", "draw.py"}
+    assert changed(before, hashes(root)) == (expected)
 
 
 def test_entries_of_other_packages_are_followed(root: Path) -> None:
@@ -201,7 +204,8 @@ def test_entries_of_other_packages_are_followed(root: Path) -> None:
         path.write_text(text)
     found = sources(root / "none.py", "mine.method:fit", packages=[PACKAGE])
     expected = {root / "src" / "mine" / name for name in texts if name != "unused.py"}
-    assert set(found[1:]) == expected | {module_file(root, m) for m in LATE | {"alone"}}
+    loaded = {module_file(root, m) for m in LATE | {"alone"}}
+    assert set(found[1:]) == expected | loaded
 
 
 def test_facts_are_kept_for_the_next_process(
@@ -230,4 +234,5 @@ def test_a_name_that_a_package_loads_late_is_followed(root: Path) -> None:
     script = root / "named.py"
     script.write_text(f"from {PACKAGE} import BASE\n")
     listed = sources(script, packages=[PACKAGE])[1:]
-    assert set(listed) == {module_file(root, ""), module_file(root, "base")}
+    expected = {module_file(root, ""), module_file(root, "base")}
+    assert set(listed) == expected

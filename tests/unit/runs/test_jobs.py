@@ -134,8 +134,10 @@ def test_one_snakemake_at_a_time(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _settings() -> Iterator[None]:
     """A job sets up a process of its own; here it must leave pytest's as it was."""
-    root, threads = logging.getLogger(), torch.get_num_threads()
-    handlers, level = root.handlers[:], root.level
+    root = logging.getLogger()
+    threads = torch.get_num_threads()
+    handlers = root.handlers[:]
+    level = root.level
     yield
     for handler in root.handlers:
         if handler not in handlers:
@@ -260,7 +262,8 @@ def test_a_stopped_job_continues_where_it_was(run: Path, number: int) -> None:
         assert int(process.line.split()[1]) > 0  # type: ignore[attr-defined]
         assert process.wait(WAIT_SECONDS) == 0
     assert kinds(run) == []
-    assert (run / "out.txt").read_text() == str(sum(range(200)))
+    total = sum(range(200))
+    assert (run / "out.txt").read_text() == str(total)
 
 
 def test_a_checkpoint_of_other_parameters_is_thrown_away(run: Path) -> None:

@@ -19,7 +19,8 @@ def made(run: Path, chain: Mapping[str, list[str]] = CHAIN) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
         digests = dict.fromkeys(inputs, "0")
-        provenance.write(run, f"make_{path.name}", [path], digests, {"k": [1, 2]})
+        params = {"k": [1, 2]}
+        provenance.write(run, f"make_{path.name}", [path], digests, params)
 
 
 def test_a_record_tells_what_a_file_was_made_of(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm import NetworkOptions, NTFMap, Problem, build
 from kerhrm.errors import KerhrmError
@@ -18,7 +19,11 @@ from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication, Seeds
 from kerhrm_paper.runs.training import inputs_of
 
-N, M, TEST, D, K = 12, 7, 5, 3, 4
+N = 12
+M = 7
+TEST = 5
+D = 3
+K = 4
 NETWORK = NetworkOptions(widths=[6])
 LEARNER = {"name": "mine", "outputs": ["model"], "infers": False, "iterates": False}
 
@@ -30,61 +35,83 @@ def replicates(folder: Path, features: bool = False) -> tuple[Replicates, Any]:
     files: dict[str, str] = {}
     arrays: dict[str, dict[str, np.ndarray]] = {}
     for name, n in sizes.items():
-        x = random.standard_normal((2, n, D)).astype(np.float32)
+        draws = random.standard_normal((2, n, D))
+        x = draws.astype(np.float32)
         arrays[name] = {"x": x, "y": x[..., 0], "auxiliary": x[..., :1]}
         files[name] = str(folder / f"{name}.npz")
         save_arrays(files[name], arrays[name])
     if features:
-        x, x_validation, x_test = (
-            torch.from_numpy(one["x"][0]) for one in arrays.values()
+        x = torch.from_numpy(arrays["train"]["x"][0])
+        x_validation = torch.from_numpy(arrays["validation"]["x"][0])
+        x_test = torch.from_numpy(arrays["test_inputs"]["x"][0])
+        network = build(NETWORK, 0, D)
+        ntf = NTFMap.fit(network, x, K)
+        y = x[:, 0]
+        y_validation = x_validation[:, 0]
+        problem = Problem.from_features(
+            ntf, x_validation, y, y_validation, "regression", 0
         )
-        found = NTFMap.fit(build(NETWORK, 0, D), x, K)
-        labels = x[:, 0], x_validation[:, 0], "regression", 0
-        problem = Problem.from_features(found, x_validation, *labels).arrays()
+        reduced = problem.arrays()
         files["features"] = str(folder / "features.npz")
-        save_stacked(files["features"], [problem, problem])
-        psi, f0 = (one.numpy() for one in found.transform(x_test))
+        save_stacked(files["features"], [reduced, reduced])
+        psi, f0 = ntf.transform(x_test)
+        of_test = {"psi": psi.numpy(), "f0": f0.numpy()}
         files["test_features"] = str(folder / "test_features.npz")
-        save_stacked(files["test_features"], [{"psi": psi, "f0": f0}] * 2)
+        save_stacked(files["test_features"], [of_test, of_test])
     seeds = Seeds.alike(2, 0)
-    of = Replication("data", "regression", NETWORK, FeatureOptions(k=K), seeds)
+    features_options = FeatureOptions(k=K)
+    of = Replication("data", "regression", NETWORK, features_options, seeds)
     return Replicates(files, of, torch.device("cpu")), arrays
 
 
 def test_what_a_method_writes_stays_with_it(tmp_path: Path) -> None:
     """Inputs are copies: the next candidate sees the data as they were."""
     ours, arrays = replicates(tmp_path, features=True)
-    first, problem = inputs_of(ours, 0), ours.problems[0]
+    first = inputs_of(ours, 0)
+    problem = ours.problems[0]
     before = problem.psi_train.clone()
     for tensor in (first.x, first.y, first.x_validation, first.auxiliary):
         tensor.fill_(7.0)
     first.problem.u.fill_(7.0)
     first.problem.y.fill_(7.0)
     again = inputs_of(ours, 0)
-    for name, file in (("x", "train"), ("y", "train"), ("auxiliary", "train")):
-        assert np.array_equal(getattr(again, name).numpy(), arrays[file][name][0])
-    assert np.array_equal(again.x_validation.numpy(), arrays["validation"]["x"][0])
+    of_training = {name: array[0] for name, array in arrays["train"].items()}
+    assert np.array_equal(again.x.numpy(), of_training["x"])
+    assert np.array_equal(again.y.numpy(), of_training["y"])
+    assert np.array_equal(again.auxiliary.numpy(), of_training["auxiliary"])
+    x_validation = arrays["validation"]["x"][0]
+    assert np.array_equal(again.x_validation.numpy(), x_validation)
     assert torch.equal(again.problem.psi_train, before)
     assert torch.equal(ours.problems[0].psi_train, before)
+
     fitted = Fitted(directions={"model": torch.ones(K)})
-    outputs = predict(ours, 0, fitted, LEARNER).output("model", "train")
-    expected = problem.f0_train + before @ torch.ones(K, dtype=before.dtype)
-    np.testing.assert_allclose(outputs, expected.numpy(), rtol=1e-6)
+    predictions = predict(ours, 0, fitted, LEARNER)
+    outputs = predictions.output("model", "train")
+    theta = torch.ones(K, dtype=before.dtype)
+    expected = problem.f0_train + before @ theta
+    assert_allclose(outputs, expected.numpy(), rtol=1e-6)
 
 
 def test_outputs_of_all_parts_come_back_from_disk(tmp_path: Path) -> None:
     ours, arrays = replicates(tmp_path)
-    environments, chosen = torch.ones(N + M, 2), {"a": 2, "b": torch.tensor(3.0)}
-    first = {"model": lambda x: x[:, 0], "other": lambda x: x[:, 1]}
+    environments = torch.ones(N + M, 2)
+    chosen = {"a": 2, "b": torch.tensor(3.0)}
+    functions = {"model": lambda x: x[:, 0], "other": lambda x: x[:, 1]}
+    method = Fitted(functions, {}, environments, chosen)
     learner = LEARNER | {"outputs": ["other", "model"]}
-    made = predict(ours, 1, Fitted(first, {}, environments, chosen), learner)
+    made = predict(ours, 1, method, learner)
     path = tmp_path / "predictions.npz"
     save_stacked(path, aligned([made.arrays()]))
     (found,) = load_records(Predictions, path)
-    for part in ("train", "validation", "test"):
-        x = arrays["test_inputs" if part == "test" else part]["x"][1]
-        assert np.array_equal(found.output("model", part), x[:, 0])
-        assert np.array_equal(found.output("other", part), x[:, 1])
+    files = {"train": "train", "validation": "validation", "test": "test_inputs"}
+    for part, file in files.items():
+        x = arrays[file]["x"][1]
+        model = found.output("model", part)
+        other = found.output("other", part)
+        expected = x[:, 0]
+        assert np.array_equal(model, expected)
+        expected = x[:, 1]
+        assert np.array_equal(other, expected)
     assert found.memberships is not None
     assert found.memberships.shape == (N + M, 2)
     assert found.chosen.tolist() == ["a", "b"]
@@ -94,16 +121,24 @@ def test_outputs_of_all_parts_come_back_from_disk(tmp_path: Path) -> None:
 
 def test_replicates_that_infer_and_choose_less_are_filled_up(tmp_path: Path) -> None:
     ours, _ = replicates(tmp_path)
-    one = fitted(environments=torch.ones(N + M, 1), chosen={"a": 1.0})
-    two = fitted(environments=torch.ones(N + M, 2), chosen={"b": 2.0})
-    units = [predict(ours, s, f, LEARNER).arrays() for s, f in enumerate((one, two))]
-    save_stacked(tmp_path / "predictions.npz", aligned(units))
-    first, second = load_records(Predictions, tmp_path / "predictions.npz")
+    one_environment = torch.ones(N + M, 1)
+    one = fitted(environments=one_environment, chosen={"a": 1.0})
+    two_environments = torch.ones(N + M, 2)
+    two = fitted(environments=two_environments, chosen={"b": 2.0})
+    units = []
+    for seed, method in enumerate((one, two)):
+        predictions = predict(ours, seed, method, LEARNER)
+        units.append(predictions.arrays())
+    path = tmp_path / "predictions.npz"
+    save_stacked(path, aligned(units))
+    first, second = load_records(Predictions, path)
     assert first.memberships is not None
-    assert first.memberships.sum(0).tolist() == [N + M, 0]
-    assert first.chosen.tolist() == second.chosen.tolist() == ["a", "b"]
-    np.testing.assert_array_equal(first.choices, [1.0, np.nan])
-    np.testing.assert_array_equal(second.choices, [np.nan, 2.0])
+    total = first.memberships.sum(0)
+    assert total.tolist() == [N + M, 0]
+    assert first.chosen.tolist() == ["a", "b"]
+    assert second.chosen.tolist() == ["a", "b"]
+    assert_array_equal(first.choices, [1.0, np.nan])
+    assert_array_equal(second.choices, [np.nan, 2.0])
 
 
 def network(x: torch.Tensor) -> torch.Tensor:
@@ -111,7 +146,9 @@ def network(x: torch.Tensor) -> torch.Tensor:
 
 
 def fitted(**parts: Any) -> Fitted:
-    return Fitted(**{"networks": {"model": network}} | parts)
+    """With one network, but for the parts given."""
+    defaults = {"networks": {"model": network}}
+    return Fitted(**defaults | parts)
 
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -178,8 +215,10 @@ def test_what_is_no_trained_method_is_refused(
 @pytest.mark.parametrize("theta", [np.ones(K), torch.ones(K, 1), torch.ones(K - 1)])
 def test_a_direction_has_a_number_for_each_feature(theta: Any, tmp_path: Path) -> None:
     ours, _ = replicates(tmp_path, features=True)
-    with pytest.raises(KerhrmError, match=rf"must be a tensor of shape \({K},\); got"):
-        predict(ours, 0, Fitted(directions={"model": theta}), LEARNER)
+    method = Fitted(directions={"model": theta})
+    message = rf"must be a tensor of shape \({K},\); got"
+    with pytest.raises(KerhrmError, match=message):
+        predict(ours, 0, method, LEARNER)
 
 
 def test_environments_that_are_declared_are_there(tmp_path: Path) -> None:
@@ -187,20 +226,27 @@ def test_environments_that_are_declared_are_there(tmp_path: Path) -> None:
     learner = LEARNER | {"infers": True}
     with pytest.raises(KerhrmError, match=r"no environments, but .* infers=True; add"):
         predict(ours, 0, fitted(), learner)
-    predict(ours, 0, fitted(environments=torch.ones(N + M, 1)), learner)
+    with_environments = fitted(environments=torch.ones(N + M, 1))
+    predict(ours, 0, with_environments, learner)
 
 
 def test_iterations_that_are_declared_are_there(tmp_path: Path) -> None:
     ours, _ = replicates(tmp_path, features=True)
-    learner, theta = LEARNER | {"iterates": True}, torch.ones(K)
+    learner = LEARNER | {"iterates": True}
+    theta = torch.ones(K)
+    without_iterations = Fitted(directions={"model": theta})
     with pytest.raises(KerhrmError, match="learner mine: its Fitted has no iterations"):
-        predict(ours, 0, Fitted(directions={"model": theta}), learner)
+        predict(ours, 0, without_iterations, learner)
+
     steps = {0: (theta, None), 1: (2 * theta, torch.ones(N, 2))}
-    directions = {"model": 2 * theta}
-    found = predict(ours, 0, Fitted({}, directions, iterations=steps), learner)
+    with_iterations = Fitted({}, {"model": 2 * theta}, iterations=steps)
+    found = predict(ours, 0, with_iterations, learner)
     assert found.iterations is not None
     assert found.iterations.tolist() == [0, 1]
     assert found.iteration_train is not None
-    np.testing.assert_allclose(found.iteration_train[1], found.output("model", "train"))
-    assert found.iteration_memberships is not None
-    assert found.iteration_memberships.sum((1, 2)).tolist() == [0, 2 * N]
+    last_outputs = found.iteration_train[1]
+    assert_allclose(last_outputs, found.output("model", "train"))
+    memberships = found.iteration_memberships
+    assert memberships is not None
+    total = memberships.sum((1, 2))
+    assert total.tolist() == [0, 2 * N]

@@ -26,17 +26,18 @@ WHAT = {
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 300 rows, one of them incomplete, in place of the packages."""
     random = np.random.default_rng(0)
-    table = pd.DataFrame(random.normal(size=(300, 3)), columns=["u", "v", "noise"])
-    table["w"], table["g"] = (
-        random.choice(["x", "y"], 300),
-        np.repeat(["a", "b"], [180, 120]),
-    )
-    table["y"] = (
-        np.where(table["g"] == "b", 1 - table["u"], table["u"]) + 0.3 * table["noise"]
-    )
+    numbers = random.normal(size=(300, 3))
+    table = pd.DataFrame(numbers, columns=["u", "v", "noise"])
+    table["w"] = random.choice(["x", "y"], 300)
+    table["g"] = np.repeat(["a", "b"], [180, 120])
+    is_in_group = table["g"] == "b"
+    turned = 1 - table["u"]
+    signal = np.where(is_in_group, turned, table["u"])
+    table["y"] = signal + 0.3 * table["noise"]
     table.loc[0, "u"] = np.nan
-    (tmp_path / "package").mkdir()
-    table.to_csv(tmp_path / "package" / "a.csv", index=False)
+    file = tmp_path / "package" / "a.csv"
+    file.parent.mkdir()
+    table.to_csv(file, index=False)
     monkeypatch.setattr(study, "DATA", tmp_path)
     monkeypatch.setattr(study, "NETWORK", (8,))
 
@@ -45,59 +46,77 @@ def test_a_tenth_of_the_training_rows_is_of_the_group_and_no_feature_is() -> Non
     rows = study.load(WHAT)
     group = rows.group
     assert list(rows.x) == ["u", "w_x", "w_y"]
-    assert len(rows.x) == len(rows.y) == len(group) == 299
+    assert len(rows.x) == 299
+    assert len(rows.y) == 299
+    assert len(group) == 299
     train, test = study.split(group, "a", 0)
-    assert group[train].mean() == pytest.approx(0.1, abs=0.01)
+    share = group[train].mean()
+    assert share == pytest.approx(0.1, abs=0.01)
     assert not set(train) & set(test)
+    elsewhere = WHAT | {"file": "package/b.csv"}
     with pytest.raises(KerhrmError, match=r"b\.csv does not exist"):
-        study.load(WHAT | {"file": "package/b.csv"})
+        study.load(elsewhere)
 
 
 def test_robust_regressions() -> None:
     """Over all rows CVaR is ERM; two groups: the best of all weighted least squares."""
     random = np.random.default_rng(1)
-    x, group = random.normal(size=(300, 2)), random.random(300) < 0.1
-    y = x[:, 0] + np.where(group, -1, 1) * x[:, 1] + 0.3 * random.normal(size=300)
-    erm = (
-        TangentRidge(task="regression", network=(8,), random_state=0)
-        .fit(x, y)
-        .predict(x)
-    )
+    x = random.normal(size=(300, 2))
+    group = random.random(300) < 0.1
+    slope = np.where(group, -1, 1)
+    noise = 0.3 * random.normal(size=300)
+    y = x[:, 0] + slope * x[:, 1] + noise
+    ridge = TangentRidge(task="regression", network=(8,), random_state=0)
+    erm = ridge.fit(x, y).predict(x)
     training = Training(x, y, group)
     cvar = robust(training, x, network=(8,), seed=0, share=1.0)
     np.testing.assert_allclose(cvar, erm, atol=1e-3)
 
     def worst(outputs: np.ndarray) -> float:
-        return float(
-            max(((outputs - y) ** 2)[group == g].mean() for g in (False, True))
-        )
+        squares = (outputs - y) ** 2
+        return max(squares[group].mean(), squares[~group].mean())
 
     def weighted(q: float) -> float:
-        w = np.where(group, q / group.sum(), (1 - q) / (~group).sum())
-        return worst(LinearRegression().fit(x, y, w).predict(x))
+        inside = q / group.sum()
+        outside = (1 - q) / (~group).sum()
+        weights = np.where(group, inside, outside)
+        model = LinearRegression()
+        model.fit(x, y, weights)
+        return worst(model.predict(x))
 
-    best = minimize_scalar(weighted, bounds=(0, 1), method="bounded").fun
-    reached = worst(robust(training, x, network=(8,), seed=0, steps=300))
-    assert reached <= min(1.02 * best, 0.7 * worst(erm))
+    best = minimize_scalar(weighted, bounds=(0, 1), method="bounded")
+    outputs = robust(training, x, network=(8,), seed=0, steps=300)
+    assert worst(outputs) <= 1.02 * best.fun
+    assert worst(outputs) <= 0.7 * worst(erm)
 
 
 def test_study_runs_and_is_summed_up() -> None:
     signs = WHAT | {"target": "y > 0", "auxiliary": "v"}
-    parts = {
-        (name, seed): study.errors(name, what, seed).assign(table=name, split=seed)
-        for name, what in {"numbers": WHAT, "signs": signs}.items()
-        for seed in (0, 1)
-    }
+    parts = {}
+    for name, what in {"numbers": WHAT, "signs": signs}.items():
+        for seed in (0, 1):
+            errors = study.errors(name, what, seed)
+            parts[name, seed] = errors.assign(table=name, split=seed)
     drawn = {"real_tables_errors": pd.concat(parts.values())}
     found = results.summaries(drawn)
+
     means = found["real_tables_mean"].set_index(["setting", "metric", "method"])
-    assert means.loc[
-        ("all", "mean_error", "ERM"), ["mean", "low", "high"]
-    ].tolist() == [1, 1, 1]
-    assert means.loc[("labels", "mean_error", results.AUXILIARY), "tables"] == 1
-    expression = "0.9 * error_0 + 0.1 * error_1"
-    errors = [parts["numbers", s].set_index("method").eval(expression) for s in (0, 1)]
-    ratio = sum(e["constant"] for e in errors) / sum(e["ERM"] for e in errors)
-    shown = found["real_tables"].set_index(["table", "metric", "method"])["mean"]
-    assert shown["numbers", "mean_error", "constant"] == pytest.approx(ratio, abs=1e-4)
-    assert [*results.figures(drawn | found)] == ["real_tables"]
+    columns = ["mean", "low", "high"]
+    of_erm = means.loc[("all", "mean_error", "ERM"), columns]
+    assert of_erm.tolist() == [1, 1, 1]
+    of_auxiliary = means.loc[("labels", "mean_error", results.AUXILIARY)]
+    assert of_auxiliary["tables"] == 1
+
+    total_of_constant = 0.0
+    total_of_erm = 0.0
+    for seed in (0, 1):
+        errors = parts["numbers", seed].set_index("method")
+        mean = errors.eval("0.9 * error_0 + 0.1 * error_1")
+        total_of_constant += mean["constant"]
+        total_of_erm += mean["ERM"]
+    ratio = total_of_constant / total_of_erm
+    indexed = found["real_tables"].set_index(["table", "metric", "method"])
+    shown = indexed["mean"]
+    of_constant = shown["numbers", "mean_error", "constant"]
+    assert of_constant == pytest.approx(ratio, abs=1e-4)
+    assert list(results.figures(drawn | found)) == ["real_tables"]

@@ -19,8 +19,9 @@ def test_the_best_of_some_starts_is_the_mean_over_all_choices(
     order = np.array(preferences, dtype=float)
     results = np.sin(order)
     draws = data.draw(st.integers(1, len(order)))
-    chosen = [max(drawn) for drawn in itertools.combinations(order, draws)]
-    assert best_of(order, results, draws) == pytest.approx(np.mean(np.sin(chosen)))
+    best = [max(drawn) for drawn in itertools.combinations(order, draws)]
+    expected = np.mean(np.sin(best))
+    assert best_of(order, results, draws) == pytest.approx(expected)
 
 
 def test_degenerate_optima_are_set_aside() -> None:
@@ -32,11 +33,13 @@ def test_degenerate_optima_are_set_aside() -> None:
         (1.0, False, 0.5, 0.3, 0.3, 2),
         (0.0, True, 0.5, -0.4, 0.4, 1),
     ]
-    frame = pd.DataFrame(rows, columns=names).assign(
-        case="Table 1", seed=0, e_step="soft"
-    )
-    table = summaries({"starts_splits": frame})["starts_summary"]
-    row = table.iloc[0]
-    assert (row["rule"], row["likelihood"]) == (0.77, 0.3)
-    assert (row["rule_right"], row["likelihood_right"]) == (1, 0)
-    assert row[["label_split", "empty", "expected"]].tolist() == [0.2, 0.1, 0.7]
+    splits = pd.DataFrame(rows, columns=names)
+    frame = splits.assign(case="Table 1", seed=0, e_step="soft")
+    tables = summaries({"starts_splits": frame})
+    row = tables["starts_summary"].iloc[0]
+    assert row["rule"] == 0.77
+    assert row["likelihood"] == 0.3
+    assert row["rule_right"] == 1
+    assert row["likelihood_right"] == 0
+    shares = row[["label_split", "empty", "expected"]]
+    assert shares.tolist() == [0.2, 0.1, 0.7]

@@ -40,9 +40,10 @@ def published(*names: str) -> Frames:
 @pytest.mark.parametrize("name", STUDIES)
 def test_units_are_of_declared_tables_and_have_keys_of_their_own(name: str) -> None:
     units = list(load(name).units(FILES))
-    assert {unit.table for unit in units} <= {*STUDIES[name].tables}
+    tables = {unit.table for unit in units}
+    assert tables <= set(STUDIES[name].tables)
     keys = [json.dumps([unit.table, *unit.key.values()]) for unit in units]
-    assert len({*keys}) == len(keys)
+    assert len(set(keys)) == len(keys)
 
 
 @pytest.mark.parametrize(
@@ -61,37 +62,46 @@ def test_published_summaries_follow_from_the_published_draws(
     declaration = STUDIES[name]
     tables = published(drawn)
     made = load(name).summaries(tables)
-    assert [drawn, *made] == [*declaration.tables]
+    assert [drawn, *made] == list(declaration.tables)
     for table, rows in made.items():
         expected = pd.read_csv(PUBLISHED / f"{table}.csv")
         shown = pd.DataFrame(rows.to_dict("list"))
-        shown = shown.astype(dict.fromkeys(shown.select_dtypes("bool"), bool))
+        truth_values = shown.select_dtypes("bool")
+        shown = shown.astype(dict.fromkeys(truth_values, bool))
         for column in expected:
             if expected[column].dtype == float:
                 np.testing.assert_allclose(shown[column], expected[column], atol=2e-4)
-            else:
-                assert [*map(str, shown[column])] == [*map(str, expected[column])]
-    assert [*load(name).figures(tables | made)] == [*declaration.figures]
+                continue
+            texts = [str(cell) for cell in shown[column]]
+            expected_texts = [str(cell) for cell in expected[column]]
+            assert texts == expected_texts
+    figures = load(name).figures(tables | made)
+    assert list(figures) == list(declaration.figures)
 
 
 @pytest.mark.parametrize("name", ["pretest", "drift"])
 def test_a_unit_gives_the_published_row(name: str) -> None:
     unit = next(iter(load(name).units(FILES)))
-    computed = pd.DataFrame(unit.key | dict(unit.compute().iloc[0]), index=[0])
-    row = published(unit.table)[unit.table].iloc[:1]
-    assert [*computed] == [*row]
+    values = unit.compute().iloc[0]
+    row_of_unit = unit.key | dict(values)
+    computed = pd.DataFrame(row_of_unit, index=[0])
+    rows = published(unit.table)[unit.table]
+    row = rows.iloc[:1]
+    assert computed.columns.tolist() == row.columns.tolist()
     for column in row:
+        value = computed[column].item()
+        expected = row[column].item()
         if row[column].dtype == float:
-            assert computed[column].item() == pytest.approx(row[column].item(), 1e-3)
-        else:
-            assert computed[column].item() == row[column].item()
+            expected = pytest.approx(expected, 1e-3)
+        assert value == expected
 
 
 def test_an_edit_of_the_configuration_reruns_no_study() -> None:
     script = ROOT / "workflow" / "scripts" / "run_study.py"
     for declaration in STUDIES.values():
-        rooms = {file.parent.name for file in sources(script, declaration.entry)}
-        files = {file.name for file in sources(script, declaration.entry)}
+        used = sources(script, declaration.entry)
+        rooms = {file.parent.name for file in used}
+        files = {file.name for file in used}
         assert "resolver.py" not in files
         assert "studies" in rooms
 
@@ -125,7 +135,9 @@ def test_an_interrupted_study_computes_what_is_left(tmp_path: Path) -> None:
     checkpoint.save()
     tables, figures = study.run({}, Checkpoint(tmp_path))
     assert sorted(counts) == [*range(10)]
-    assert tables["squares"]["square"].tolist() == [n**2 for n in range(10)]
+    squares = tables["squares"]["square"]
+    expected = [n**2 for n in range(10)]
+    assert squares.tolist() == expected
     assert tables["sum"]["square"].tolist() == [285]
     assert figures["figure"].get_suptitle() == ""
 
@@ -134,7 +146,8 @@ def test_few_units_are_spread_and_say_so(tmp_path: Path) -> None:
     counts: list[int] = []
     tables, figures = counting(counts).run({}, Checkpoint(tmp_path), few=3)
     assert counts == [0, 4, 8]
-    assert all(set(rows["note"]) == {NOTE} for rows in tables.values())
+    for rows in tables.values():
+        assert set(rows["note"]) == {NOTE}
     assert figures["figure"].get_suptitle() == NOTE
 
 
@@ -145,10 +158,12 @@ def test_results_say_what_stands_in_for_real_data(tmp_path: Path) -> None:
     assert source is not None
     assert source.startswith("fallback:")
     assert stand_in({}) is None
-    study, checkpoint = counting([]), Checkpoint(tmp_path / "checkpoint")
+    study = counting([])
+    checkpoint = Checkpoint(tmp_path / "checkpoint")
     tables, figures = study.run({}, checkpoint, stand_in=source)
     note = f"stand-ins for real data: {source}"
-    assert all(set(rows["note"]) == {note} for rows in tables.values())
+    for rows in tables.values():
+        assert set(rows["note"]) == {note}
     assert figures["figure"].get_suptitle() == note
 
 
@@ -156,9 +171,11 @@ def test_few_units_are_of_every_table() -> None:
     for name, declaration in STUDIES.items():
         units = list(load(name).units(FILES))
         chosen = spread(units, declaration.smoke)
-        assert {u.table for u in chosen} == {u.table for u in units}
-        for table in {u.table for u in units}:
-            assert len([u for u in chosen if u.table == table]) <= declaration.smoke
+        tables = {unit.table for unit in units}
+        assert {unit.table for unit in chosen} == tables
+        for table in tables:
+            of_table = [unit for unit in chosen if unit.table == table]
+            assert len(of_table) <= declaration.smoke
 
 
 # --- publishing ---------------------------------------------------------------------
@@ -179,23 +196,25 @@ def make_study(folder: Path, note: str | None = None) -> Run:
 
 
 def test_a_study_is_published_with_its_provenance(tmp_path: Path) -> None:
-    run, target = make_study(tmp_path), tmp_path / "study"
+    run = make_study(tmp_path)
+    target = tmp_path / "study"
     publish_studies(run, target, ["study_drift"], ROOT)
     record = json.loads((target / "provenance.json").read_text())
     for file in STUDIES["drift"].files:
-        assert record["files"][file] == provenance.digest(run.folder / "studies" / file)
-        assert (target / file).read_text() == (
-            run.folder / "studies" / file
-        ).read_text()
+        made = run.folder / "studies" / file
+        published_file = target / file
+        assert record["files"][file] == provenance.digest(made)
+        assert published_file.read_text() == made.read_text()
     assert "study_drift" in record["studies"]["study_drift"]["command"]
 
 
 def test_the_command_publishes_studies_next_to_the_tables(tmp_path: Path) -> None:
     run = make_study(tmp_path)
     words = ["publish", str(run.folder), "study_drift", "--reference"]
-    assert main([*words, str(tmp_path / "reference")]) == 0
+    reference = tmp_path / "reference"
+    assert main([*words, str(reference)]) == 0
     assert (tmp_path / "study" / "drift.csv").exists()
-    assert not (tmp_path / "reference").exists()
+    assert not reference.exists()
 
 
 @pytest.mark.parametrize("words", [["study_drift", "study_x"], ["drift"]])
@@ -204,8 +223,10 @@ def test_an_unknown_study_is_refused_before_anything_is_written(
 ) -> None:
     run = make_study(tmp_path)
     reference = str(tmp_path / "reference")
-    assert main(["publish", str(run.folder), *words, "--reference", reference]) == 1
-    assert "did you mean" in capsys.readouterr().err
+    command = ["publish", str(run.folder), *words, "--reference", reference]
+    assert main(command) == 1
+    error = capsys.readouterr().err
+    assert "did you mean" in error
     assert not (tmp_path / "study").exists()
 
 

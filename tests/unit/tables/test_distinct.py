@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
@@ -17,7 +18,12 @@ from kerhrm.tables.distinct import DistinctRows, alike_by_chance, column_order
 from tests.unit.estimators.conftest import Table, flipped_labels, flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
-SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 3}
+SMALL: dict[str, Any] = {
+    "k": 5,
+    "n_init": 2,
+    "network": (64,),
+    "random_state": 3,
+}
 WEIGHED = [
     (KerHRMRegressor(**SMALL), "numbers"),
     (KerHRMRegressor(**SMALL, pretest=False, if_not_better="fit"), "numbers"),
@@ -28,18 +34,26 @@ WEIGHED = [
 
 
 def table_of(kind: str) -> Table:
-    return flipped_slopes(200, 5) if kind == "numbers" else flipped_labels(200, 5)
+    """200 rows with hidden environments."""
+    if kind == "numbers":
+        return flipped_slopes(200, 5)
+    return flipped_labels(200, 5)
 
 
 def copies(how: str, y: np.ndarray) -> np.ndarray:
     """Number of copies of each row (n,)."""
     random = np.random.default_rng(1)
+    n = len(y)
+    is_repeated = random.random(n) < 0.3
+    matches = random.geometric(0.4, n)
+    few = random.integers(0, 3, n)
+    is_above = y > np.median(y) - 1e-9
     return {
-        "each twice": np.full(len(y), 2),
-        "three tenths repeated": np.where(random.random(len(y)) < 0.3, 3, 1),
-        "a join": random.geometric(0.4, len(y)),
-        "one side oversampled": np.where(y > np.median(y) - 1e-9, 4, 1),
-        "some left out": random.integers(0, 3, len(y)),
+        "each twice": np.full(n, 2),
+        "three tenths repeated": np.where(is_repeated, 3, 1),
+        "a join": matches,
+        "one side oversampled": np.where(is_above, 4, 1),
+        "some left out": few,
     }[how]
 
 
@@ -57,14 +71,17 @@ def copies(how: str, y: np.ndarray) -> np.ndarray:
 def test_copies_are_weights(model: Any, kind: str, how: str) -> None:
     x, y, _ = table_of(kind)
     number = copies(how, y)
-    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(y)), number))
-    repeated = clone(model).fit(x[rows], y[rows])
-    weighted = clone(model).fit(x, y, sample_weight=number)
-    np.testing.assert_array_equal(repeated.predict(x), weighted.predict(x))
+    repeated_rows = np.repeat(np.arange(len(y)), number)
+    rows = np.random.default_rng(2).permutation(repeated_rows)
+    repeated = clone(model)
+    repeated.fit(x[rows], y[rows])
+    weighted = clone(model)
+    weighted.fit(x, y, sample_weight=number)
+    expected = weighted.predict(x)
+    assert_array_equal(repeated.predict(x), expected)
     if hasattr(model, "predict_environment_proba"):
-        np.testing.assert_array_equal(
-            repeated.environment_proba_, weighted.environment_proba_[rows]
-        )
+        proba = weighted.environment_proba_
+        assert_array_equal(repeated.environment_proba_, proba[rows])
 
 
 @pytest.mark.parametrize(
@@ -73,43 +90,56 @@ def test_copies_are_weights(model: Any, kind: str, how: str) -> None:
 def test_copies_train_or_validate_together(model: Any) -> None:
     """Also where a method takes no weights."""
     x, y, _ = flipped_labels(100, 0)
-    rows = np.repeat(np.arange(100), copies("a join", y))
+    counts = copies("a join", y)
+    rows = np.repeat(np.arange(100), counts)
     model = clone(model).set_params(random_state=0)
-    table = read_rows(model, GivenRows(x[rows], y[rows]))
+    given = GivenRows(x[rows], y[rows])
+    table = read_rows(model, given)
     inputs, positions = points_of(model, table, weighs=False)
     trains = positions < len(inputs.x)
-    assert len(inputs.x) + len(inputs.x_validation) == len(rows)
+    n_points = len(inputs.x) + len(inputs.x_validation)
+    assert n_points == len(rows)
     for number in range(100):
-        assert len(set(trains[rows == number])) == 1
-    points = torch.cat([inputs.x, inputs.x_validation])[positions]
-    torch.testing.assert_close(points, model._units.inputs(x[rows]))
+        sides = set(trains[rows == number])
+        assert len(sides) == 1
+    points = torch.cat([inputs.x, inputs.x_validation])
+    expected = model._units.inputs(x[rows])
+    torch.testing.assert_close(points[positions], expected)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "labels"])
 def test_the_order_of_rows_and_columns_changes_nothing(kind: str) -> None:
     x, y, _ = table_of(kind)
-    make = KerHRMRegressor if kind == "numbers" else KerHRMClassifier
-    model = make(**SMALL, if_not_better="fit", if_not_detected="fit").fit(x, y)
+    estimator = KerHRMRegressor if kind == "numbers" else KerHRMClassifier
+    model = estimator(**SMALL, if_not_better="fit", if_not_detected="fit")
+    model.fit(x, y)
     random = np.random.default_rng(0)
     for _ in range(3):
-        rows, columns = random.permutation(len(y)), random.permutation(x.shape[1])
-        other = clone(model).fit(x[rows][:, columns], y[rows])
-        np.testing.assert_array_equal(model.predict(x), other.predict(x[:, columns]))
-        np.testing.assert_array_equal(
-            model.environment_proba_[rows], other.environment_proba_
-        )
+        rows = random.permutation(len(y))
+        columns = random.permutation(x.shape[1])
+        permuted = x[rows][:, columns]
+        other = clone(model)
+        other.fit(permuted, y[rows])
+        predictions = other.predict(x[:, columns])
+        assert_array_equal(model.predict(x), predictions)
+        assert_array_equal(model.environment_proba_[rows], other.environment_proba_)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_one_verdict_for_every_seed(seed: int) -> None:
     x, y, _ = flipped_slopes(150, seed, share=0.1)
-    y = y + 3 * np.random.default_rng(seed).normal(size=150)
-    models = [
-        KerHRMRegressor(**SMALL | {"random_state": s}).fit(x, y) for s in range(4)
-    ]
-    p_values = {model.heterogeneity_.p_value for model in models}
+    rng = np.random.default_rng(seed)
+    noise = 3 * rng.normal(size=150)
+    p_values = set()
+    predictors = set()
+    for random_state in range(4):
+        settings = SMALL | {"random_state": random_state}
+        model = KerHRMRegressor(**settings)
+        model.fit(x, y + noise)
+        p_values.add(model.heterogeneity_.p_value)
+        predictors.add(model.predictor_)
     assert len(p_values) == 1
-    assert len({model.predictor_ for model in models}) == 1
+    assert len(predictors) == 1
 
 
 rows = st.lists(
@@ -122,58 +152,78 @@ rows = st.lists(
 @given(rows, st.randoms())
 def test_distinct_rows_are_those_of_any_order(drawn: Any, random: Any) -> None:
     table = np.array(drawn, dtype=float)
-    if not table[:, 2].any():
+    values = table[:, :2]
+    weights = table[:, 2]
+    if not weights.any():
         return
-    distinct = DistinctRows.find(table[:, :2], table[:, 2])
+    distinct = DistinctRows.find(values, weights)
     expected: dict[tuple[float, ...], float] = {}
-    for *values, weight in table:
+    for row, weight in zip(values, weights, strict=True):
         if weight:
-            expected[tuple(values)] = expected.get(tuple(values), 0.0) + weight
-    found = [tuple(row) for row in table[distinct.first, :2]]
-    assert dict(zip(found, distinct.weights, strict=True)) == expected
+            key = tuple(row)
+            expected[key] = expected.get(key, 0.0) + weight
+    found = [tuple(row) for row in values[distinct.first]]
+    totals = dict(zip(found, distinct.weights, strict=True))
+    assert totals == expected
+
     counted = distinct.of >= 0
-    np.testing.assert_array_equal(counted, table[:, 2] > 0)
-    np.testing.assert_array_equal(
-        table[distinct.first[distinct.of[counted]], :2], table[counted, :2]
-    )
+    assert_array_equal(counted, weights > 0)
+    first_of_counted = distinct.first[distinct.of[counted]]
+    assert_array_equal(values[first_of_counted], values[counted])
+
     order = random.sample(range(len(table)), len(table))
-    other = DistinctRows.find(table[order, :2], table[order, 2])
-    assert [tuple(row) for row in table[order][other.first, :2]] == found
-    np.testing.assert_array_equal(other.weights, distinct.weights)
-    np.testing.assert_array_equal(other.units, distinct.units)
+    other = DistinctRows.find(values[order], weights[order])
+    first_rows = values[order][other.first]
+    found_in_order = [tuple(row) for row in first_rows]
+    assert found_in_order == found
+    assert_array_equal(other.weights, distinct.weights)
+    assert_array_equal(other.units, distinct.units)
 
 
 def test_a_few_categories_are_alike_by_chance_and_copies_are_not() -> None:
     random = np.random.default_rng(0)
-    few = np.unique(random.integers(0, 4, (500, 3)).astype(float), axis=0)
-    assert alike_by_chance(few)
-    assert not alike_by_chance(random.normal(size=(500, 3)))
-    table = random.integers(0, 4, (500, 3)).astype(float)
+    numbers_of_categories = random.integers(0, 4, (500, 3))
+    categories = numbers_of_categories.astype(float)
+    assert alike_by_chance(np.unique(categories, axis=0))
+    numbers = random.normal(size=(500, 3))
+    assert not alike_by_chance(numbers)
+
+    few = random.integers(0, 4, (500, 3))
+    table = few.astype(float)
     distinct = DistinctRows.find(table, None)
-    np.testing.assert_array_equal(distinct.units, distinct.weights)
-    twice = np.repeat(random.normal(size=(100, 3)), 2, axis=0)
-    np.testing.assert_array_equal(DistinctRows.find(twice, None).units, 1)
+    assert_array_equal(distinct.units, distinct.weights)
+    distinct_rows = random.normal(size=(100, 3))
+    twice = np.repeat(distinct_rows, 2, axis=0)
+    of_copies = DistinctRows.find(twice, None)
+    assert_array_equal(of_copies.units, 1)
 
 
 def test_columns_are_ordered_by_what_they_hold() -> None:
     random = np.random.default_rng(0)
-    x, y = random.integers(0, 2, (60, 5)).astype(float), random.normal(size=60)
+    bits = random.integers(0, 2, (60, 5))
+    x = bits.astype(float)
+    y = random.normal(size=60)
     order = column_order(x, y)
     for _ in range(5):
-        columns, rows = random.permutation(5), random.permutation(60)
-        other = column_order(x[rows][:, columns], y[rows])
-        np.testing.assert_array_equal(x[:, columns][:, other], x[:, order])
+        columns = random.permutation(5)
+        rows = random.permutation(60)
+        permuted = x[rows][:, columns]
+        other = column_order(permuted, y[rows])
+        in_order = x[:, columns][:, other]
+        assert_array_equal(in_order, x[:, order])
 
 
 def test_leaving_a_unit_out_leaves_one_of_equal_draws_out() -> None:
     """As with rows that stand there several times."""
     random = np.random.default_rng(0)
-    x, y = random.normal(size=(30, 3)), random.normal(size=30)
+    x = random.normal(size=(30, 3))
+    y = random.normal(size=30)
     units = random.integers(1, 5, 30)
     rows = np.repeat(np.arange(30), units)
     many = RidgePath.decompose(x[rows])
-    one = RidgePath.decompose(x, units / units.mean(), units.astype(float))
+    mean_units = units.mean()
+    one = RidgePath.decompose(x, units / mean_units, units.astype(float))
     predictions = many.left_out(y[rows], 0.1)
     # weights of mean 1 make squared singular values smaller, and their mean is the same
-    expected = one.left_out(y, 0.1 / units.mean())
+    expected = one.left_out(y, 0.1 / mean_units)
     np.testing.assert_allclose(predictions, expected[rows], rtol=1e-6)

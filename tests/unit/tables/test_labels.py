@@ -196,9 +196,13 @@ def test_the_worst_group_of_mixed_labels(table: Any) -> None:
     zero = Zero()
     names = ["A" if half else 1 for half in HALVES]
     groups = pd.Series(names, dtype=object)
-    errors = [np.mean(y[half == HALVES] ** 2) for half in (0, 1)]
+    errors = []
+    for half in (0, 1):
+        of_half = y[half == HALVES]
+        errors.append(np.mean(of_half**2))
     score = worst_group_score(groups, negative_error)
-    assert score(zero, x, y) == pytest.approx(-max(errors))
+    worst = -max(errors)
+    assert score(zero, x, y) == pytest.approx(worst)
     nothing = worst_group_score(groups, undefined)
     assert np.isnan(nothing(zero, x, y))
 

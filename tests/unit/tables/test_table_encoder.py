@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 from sklearn.base import clone
 
 from kerhrm import table_encoder
@@ -119,14 +121,17 @@ def test_values_are_the_same_numbers_in_any_type(case: str) -> None:
     assert expected.dtypes.eq(float).all()
     for other in others:
         encoded = encoder.transform(table(other))
-        pd.testing.assert_frame_equal(encoded, expected)
+        assert_frame_equal(encoded, expected)
 
 
 def test_dates_and_durations_are_days() -> None:
-    columns = {"on": DAYS, "for": pd.to_timedelta(np.arange(N), "h")}
+    numbers = np.arange(N)
+    columns = {"on": DAYS, "for": pd.to_timedelta(numbers, "h")}
     encoded = table_encoder().fit_transform(pd.DataFrame(columns))
-    np.testing.assert_allclose(encoded["on"], 18262 + 7 * np.arange(N) / 24, 1e-15)
-    np.testing.assert_allclose(encoded["for"], np.arange(N) / 24, 1e-15)
+    first_day = 18262
+    expected = first_day + 7 * numbers / 24
+    assert_allclose(encoded["on"], expected, 1e-15)
+    assert_allclose(encoded["for"], numbers / 24, 1e-15)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +151,9 @@ def test_values_of_another_kind_are_named(
     fitted: Any, other: Any, message: str
 ) -> None:
     encoder = table_encoder().fit(table(fitted))
+    new = table(other)
     with pytest.raises(KerhrmError, match=message):
-        encoder.transform(table(other))
+        encoder.transform(new)
 
 
 @pytest.mark.parametrize(
@@ -182,40 +188,49 @@ def test_no_column_takes_the_name_of_another() -> None:
     encoded = encoder.fit_transform(X)
     assert encoded.columns.is_unique
     for name in ("sex_m", "missingindicator_z"):
-        np.testing.assert_array_equal(encoded[name], number)
-    np.testing.assert_array_equal(encoded["sex_m_2"], X["sex"] == "m")
-    np.testing.assert_array_equal(encoded["missingindicator_z_2"], X["z"].isna())
-    np.testing.assert_array_equal(encoded["a_b_c"], X["a"] == "b_c")
-    np.testing.assert_array_equal(encoded["a_b_c_2"], X["a_b"] == "c")
-    assert encoder.get_feature_names_out().tolist() == encoded.columns.tolist()
+        assert_array_equal(encoded[name], number)
+    assert_array_equal(encoded["sex_m_2"], X["sex"] == "m")
+    expected = X["z"].isna()
+    assert_array_equal(encoded["missingindicator_z_2"], expected)
+    assert_array_equal(encoded["a_b_c"], X["a"] == "b_c")
+    assert_array_equal(encoded["a_b_c_2"], X["a_b"] == "c")
+    names = encoder.get_feature_names_out().tolist()
+    assert names == encoded.columns.tolist()
 
 
 def test_a_column_whose_later_values_are_all_unseen_is_warned_of() -> None:
     X = pd.DataFrame({"a": np.arange(N), "field": ["law", "care", "art"] * 20})
     encoder = table_encoder().fit(X)
     words = "'field' has no value that was in the fit, as 'Law'; it had 'art', 'care', "
+    misspelt = X.assign(field="Law")
     with pytest.warns(DataWarning, match=words) as warned:
-        encoded = encoder.transform(X.assign(field="Law"))
+        encoded = encoder.transform(misspelt)
     assert warned[0].filename == __file__
-    assert not encoded.filter(like="field").to_numpy().any()
-    encoder.transform(X.assign(field=["Law", "law"] * 30))
+    encoded_field = encoded.filter(like="field").to_numpy()
+    assert not encoded_field.any()
+    some_misspelt = X.assign(field=["Law", "law"] * 30)
+    encoder.transform(some_misspelt)
     many = pd.DataFrame({"field": [f"{i}" for i in range(N)]})
+    encoder = table_encoder().fit(many)
     with pytest.warns(DataWarning, match="look at its spelling"):
-        table_encoder().fit(many).transform(many + "x")
+        encoder.transform(many + "x")
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64"])
 def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(dtype: str) -> None:
     codes = pd.Series(2**53 + CODES, dtype=dtype)
-    for X in (table(codes), table(codes.where(np.arange(N) > 5))):
+    with_holes = codes.where(np.arange(N) > 5)
+    for X in (table(codes), table(with_holes)):
         if X["c"].dtype == float:
             continue
         with pytest.raises(KerhrmError, match=r"'c' has integers .* subtract the colu"):
             table_encoder().fit(X)
     encoder = table_encoder().fit(table(CODES))
+    text = table(codes.astype(str))
     with pytest.raises(KerhrmError, match="'c' has integers too large"):
-        encoder.transform(table(codes.astype(str)))
-    encoder.fit(table(pd.Series(2**53 + 2 * CODES, dtype=dtype)))
+        encoder.transform(text)
+    even = pd.Series(2**53 + 2 * CODES, dtype=dtype)
+    encoder.fit(table(even))
 
 
 def test_columns_are_found_by_name() -> None:
@@ -223,10 +238,11 @@ def test_columns_are_found_by_name() -> None:
     encoder = table_encoder().fit(X)
     expected = encoder.transform(X)
     for other in (X[["c", "a"]], X.assign(more=1)):
-        pd.testing.assert_frame_equal(encoder.transform(other), expected)
+        assert_frame_equal(encoder.transform(other), expected)
     with pytest.raises(KerhrmError, match="column 'c' of the fit is missing"):
         encoder.transform(X.rename(columns={"c": "C"}))
-    numbered = pd.DataFrame({0: CODES, 1: list("ab") * 30}, index=DAYS)
+    letters = list("ab")
+    numbered = pd.DataFrame({0: CODES, 1: letters * 30}, index=DAYS)
     encoded = table_encoder().fit_transform(numbered)
     assert encoded.columns.tolist() == ["0", "1_a", "1_b"]
     assert encoded.index.equals(DAYS)
@@ -235,9 +251,9 @@ def test_columns_are_found_by_name() -> None:
 def test_a_fitted_encoder_is_saved_and_cloned() -> None:
     encoder = table_encoder().fit(table(DAYS))
     again = pickle.loads(pickle.dumps(encoder))
-    pd.testing.assert_frame_equal(
-        again.transform(table(DAYS)), encoder.transform(table(DAYS))
-    )
+    encoded = encoder.transform(table(DAYS))
+    encoded_again = again.transform(table(DAYS))
+    assert_frame_equal(encoded_again, encoded)
     assert not hasattr(clone(encoder), "parts_")
 
 
@@ -258,10 +274,13 @@ def test_dates_out_of_the_bounds_of_nanoseconds(dates: Any) -> None:
     column = pd.Series(dates, name="c")
     expected = [2932896, 18262, -719162]
     encoder = table_encoder()
-    assert encoder.fit_transform(column.to_frame())["c"].tolist() == expected
-    assert encoder.transform(pd.DataFrame({"c": FAR}))["c"].tolist() == expected
+    encoded = encoder.fit_transform(column.to_frame())
+    assert encoded["c"].tolist() == expected
+    from_text = encoder.transform(pd.DataFrame({"c": FAR}))
+    assert from_text["c"].tolist() == expected
     column[1] = None
-    assert encoder.fit_transform(column.to_frame())["c"].iloc[0] == expected[0]
+    with_a_hole = encoder.fit_transform(column.to_frame())
+    assert with_a_hole["c"].iloc[0] == expected[0]
 
 
 def test_a_table_without_columns_or_of_another_library() -> None:

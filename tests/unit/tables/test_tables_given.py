@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -23,9 +24,13 @@ from kerhrm.estimators import DataWarning
 
 N = 60
 RANDOM = np.random.default_rng(0)
-X, WEIGHTS = RANDOM.normal(size=(N, 2)), RANDOM.random(N)
-Y, CLASS = X[:, 0] + 0.1 * RANDOM.normal(size=N), (X[:, 0] > 0).astype(int)
-FRAME, SERIES = pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y)
+X = RANDOM.normal(size=(N, 2))
+WEIGHTS = RANDOM.random(N)
+NOISE = 0.1 * RANDOM.normal(size=N)
+Y = X[:, 0] + NOISE
+CLASS = (X[:, 0] > 0).astype(int)
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+SERIES = pd.Series(Y)
 DAYS = pd.date_range("2020-01-01", periods=N)
 LABELS = np.where(CLASS, "b", "a")
 HOLES = X < -1
@@ -70,7 +75,8 @@ SAME_TABLE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SAME_TABLE)
 def test_the_same_table_gives_the_same_bits(name: str) -> None:
-    np.testing.assert_array_equal(fit(SAME_TABLE[name], Y), fit(X, Y))
+    outputs = fit(SAME_TABLE[name], Y)
+    assert_array_equal(outputs, fit(X, Y))
 
 
 SAME_TARGET: dict[str, Any] = {
@@ -102,18 +108,23 @@ SAME_LABELS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SAME_TARGET)
 def test_the_same_target_gives_the_same_bits(name: str) -> None:
-    np.testing.assert_array_equal(fit(FRAME, SAME_TARGET[name]), fit(X, Y))
+    outputs = fit(FRAME, SAME_TARGET[name])
+    assert_array_equal(outputs, fit(X, Y))
 
 
 @pytest.mark.parametrize("name", SAME_LABELS)
 def test_the_same_labels_give_the_same_bits(name: str) -> None:
     outputs = fit(FRAME, SAME_LABELS[name], "classification")
-    np.testing.assert_array_equal(outputs, fit(X, CLASS, "classification"))
+    expected = fit(X, CLASS, "classification")
+    assert_array_equal(outputs, expected)
 
 
 def test_labels_come_back_as_they_were() -> None:
-    model = TangentRidge(network=(4,)).fit(X, pd.Series(CLASS).astype("Int64"))
-    assert {type(label) for label in model.predict(X).tolist()} == {int}
+    classes = pd.Series(CLASS).astype("Int64")
+    model = TangentRidge(network=(4,))
+    model.fit(X, classes)
+    predicted = model.predict(X).tolist()
+    assert {type(label) for label in predicted} == {int}
 
 
 MISSING = "missing"
@@ -170,9 +181,11 @@ def test_a_table_that_cannot_be_read_is_named(name: str) -> None:
 
 
 def test_the_hint_for_large_whole_numbers_is_followed() -> None:
-    table = np.arange(N)[:, None] + 2**62
-    expected = fit(np.arange(N)[:, None], Y)
-    np.testing.assert_array_equal(fit(table - table.min(0), Y), expected)
+    numbers = np.arange(N)[:, None]
+    large = numbers + 2**62
+    subtracted = large - large.min(0)
+    expected = fit(numbers, Y)
+    assert_array_equal(fit(subtracted, Y), expected)
 
 
 BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
@@ -212,8 +225,11 @@ def test_a_target_that_cannot_be_read_is_named(name: str, task: str) -> None:
 
 def test_the_hint_for_another_order_is_followed() -> None:
     turned = SERIES.sort_values()
-    np.testing.assert_array_equal(fit(FRAME, turned.loc[FRAME.index]), fit(X, Y))
-    assert fit(FRAME, turned.to_numpy()).shape == (N,)  # by the user's word
+    followed = turned.loc[FRAME.index]
+    expected = fit(X, Y)
+    assert_array_equal(fit(FRAME, followed), expected)
+    by_the_users_word = turned.to_numpy()
+    assert fit(FRAME, by_the_users_word).shape == (N,)
 
 
 BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
@@ -243,19 +259,24 @@ def test_weights_that_cannot_be_read_are_named(name: str) -> None:
 def test_the_same_weights_give_the_same_bits() -> None:
     expected = fit(X, Y, weights=WEIGHTS)
     for weights in (WEIGHTS.tolist(), pd.Series(WEIGHTS), torch.from_numpy(WEIGHTS)):
-        np.testing.assert_array_equal(fit(FRAME, Y, weights=weights), expected)
+        outputs = fit(FRAME, Y, weights=weights)
+        assert_array_equal(outputs, expected)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_labels_of_another_type_than_in_the_fit_are_refused() -> None:
     """NumPy would take 1 for "1", and then all rows for the other class."""
-    model = KerHRMClassifier(k=2, n_init=1, network=(4,), random_state=0).fit(X, CLASS)
+    model = KerHRMClassifier(k=2, n_init=1, network=(4,), random_state=0)
+    model.fit(X, CLASS)
+    text = CLASS.astype(str)
     words = "label '1' was not among those of the fit; known are 0 and 1"
-    for method in (model.report, model.predict_environment_proba):
-        with pytest.raises(KerhrmError, match=words):
-            method(X, CLASS.astype(str))
+    with pytest.raises(KerhrmError, match=words):
+        model.report(X, text)
+    with pytest.raises(KerhrmError, match=words):
+        model.predict_environment_proba(X, text)
+    errors = model.report(X, CLASS > 0).errors
     expected = model.report(X, CLASS).errors
-    pd.testing.assert_frame_equal(model.report(X, CLASS > 0).errors, expected)
+    pd.testing.assert_frame_equal(errors, expected)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +292,9 @@ def test_labels_of_another_type_than_in_the_fit_are_refused() -> None:
 )
 def test_validation_rows_that_are_refused(validation: Any, words: str) -> None:
     model = TangentRidge(task="regression", network=(4,))
+    table = X if words.startswith("X has") else FRAME
     with pytest.raises(KerhrmError, match=words):
-        model.fit(X if words.startswith("X has") else FRAME, Y, validation=validation)
+        model.fit(table, Y, validation=validation)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
@@ -280,14 +302,17 @@ def test_validation_rows_that_are_refused(validation: Any, words: str) -> None:
 def test_a_column_that_is_constant_in_the_fit_does_not_predict(estimator: Any) -> None:
     """As a year of the training rows, or an indicator of what none of them is."""
     options: dict[str, Any] = {"network": (8,), "random_state": 0}
-    own = {TangentRidge: {"task": "classification"}}
-    options |= own.get(estimator, {"if_not_better": "fit"})
-    model = estimator(**options).fit(FRAME.assign(year=2023, none=0), LABELS)
-    expected = model.decision_function(FRAME.assign(year=2023, none=0))
+    if estimator is TangentRidge:
+        options["task"] = "classification"
+    else:
+        options["if_not_better"] = "fit"
+    constant = FRAME.assign(year=2023, none=0)
     other = FRAME.assign(year=2030, none=1)
+    model = estimator(**options).fit(constant, LABELS)
+    expected = model.decision_function(constant)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        np.testing.assert_array_equal(model.decision_function(other), expected)
+        assert_array_equal(model.decision_function(other), expected)
 
 
 @pytest.mark.parametrize("value", [2025, 2027])
@@ -295,32 +320,36 @@ def test_a_column_that_is_nearly_constant_has_limits(value: int) -> None:
     year = np.where(np.arange(N) < 2, 2022, 2023)
     model = TangentRidge(task="regression", network=(4,), random_state=0)
     model.fit(FRAME.assign(year=year), Y)
+    new = FRAME.assign(year=value)
     with pytest.warns(DataWarning, match=r"column 'year': 2022 to 2023 there"):
-        model.predict(FRAME.assign(year=value))
+        model.predict(new)
 
 
 def test_rows_that_differ_in_the_target_alone_are_told() -> None:
     """Two measurements of each of many units."""
     twice = np.repeat(X, 2, axis=0)
-    y = np.repeat(Y, 2) + 0.01 * RANDOM.normal(size=2 * N)
+    target_twice = np.repeat(Y, 2)
+    noise = 0.01 * RANDOM.normal(size=2 * N)
     model = TangentRidge(task="regression", network=(), random_state=0)
     with pytest.warns(DataWarning, match="120 of 120 rows have the inputs of another"):
-        model.fit(twice, y)
+        model.fit(twice, target_twice + noise)
+    categories = np.repeat([[0.0, 1.0], [1.0, 0.0]], N, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.fit(twice, np.repeat(Y, 2))  # copies are one row
-        model.fit(np.repeat([[0.0, 1.0], [1.0, 0.0]], N, axis=0), np.r_[Y, Y])
+        model.fit(twice, target_twice)  # copies are one row
+        model.fit(categories, np.r_[Y, Y])
 
 
 @pytest.mark.filterwarnings("ignore:.*predicting as ERM")
 def test_rows_that_differ_in_what_stands_beside_are_no_repeated_inputs() -> None:
     """Equal inputs and targets at two times."""
-    options: dict[str, Any] = {"network": (4,), "k": 2, "n_init": 2, "random_state": 0}
+    model = KerHRMRegressor(network=(4,), k=2, n_init=2, random_state=0)
+    twice = np.repeat(X, 2, axis=0)
+    target_twice = np.repeat(Y, 2)
     time = np.tile([0.0, 1.0], N)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
-        twice = np.repeat(X, 2, axis=0), np.repeat(Y, 2)
-        KerHRMRegressor(**options).fit(*twice, auxiliary=time)
+        model.fit(twice, target_twice, auxiliary=time)
 
 
 def test_validation_rows_that_were_not_scaled_are_told() -> None:
@@ -333,42 +362,57 @@ def test_validation_rows_that_were_not_scaled_are_told() -> None:
 
 def test_validation_rows_that_train_as_well_are_told() -> None:
     model = TangentRidge(task="regression", network=(), random_state=0)
+    some_trained = np.r_[X[:45], 0.5 * X[45:]]
     with pytest.warns(DataWarning, match="45 of 60 validation rows are rows of the"):
-        model.fit(X, Y, validation=(np.r_[X[:45], 0.5 * X[45:]], Y))
-    few, labels = np.sign(X), np.sign(Y)
+        model.fit(X, Y, validation=(some_trained, Y))
+    categories = np.sign(X)
+    labels = np.sign(Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
         model.fit(X, Y, validation=(0.5 * X, Y))
-        model.fit(few, labels, validation=(few, labels))  # alike by chance
+        # alike by chance
+        model.fit(categories, labels, validation=(categories, labels))
 
 
 @pytest.mark.filterwarnings("ignore:.*predicting as ERM")
 def test_environments_without_targets_are_refused() -> None:
-    options: dict[str, Any] = {"network": (4,), "random_state": 0}
-    model = KerHRMRegressor(**options).fit(FRAME, Y)
+    model = KerHRMRegressor(network=(4,), random_state=0)
+    model.fit(FRAME, Y)
     with pytest.raises(KerhrmError, match="y is None; give y, or fit with auxiliary"):
         model.predict_environment_proba(FRAME)
 
 
 def test_hints_for_one_row_work() -> None:
-    model = TangentRidge(task="regression", network=(), random_state=0).fit(FRAME, Y)
+    model = TangentRidge(task="regression", network=(), random_state=0)
+    model.fit(FRAME, Y)
     expected = model.predict(FRAME[:1])
-    row, series = X[0], FRAME.iloc[0]
-    hints = {
-        r"X.reshape\(1, -1\) is one row, X.reshape\(-1, 1\) one col": row.reshape(
-            1, -1
+    row = X[0]
+    values = row.tolist()
+    series = FRAME.iloc[0]
+    #: what is given, the hint, and the row by the hint
+    cases = [
+        (
+            row,
+            r"X.reshape\(1, -1\) is one row, X.reshape\(-1, 1\) one col",
+            row.reshape(1, -1),
         ),
-        r"\[X\] is one row, \[\[x\] for x in X\] is one column": [row.tolist()],
-        r"a Series .*; give X.to_frame\(\).T for one row": series.to_frame().T,
-    }
+        (
+            values,
+            r"\[X\] is one row, \[\[x\] for x in X\] is one column",
+            [values],
+        ),
+        (
+            series,
+            r"a Series .*; give X.to_frame\(\).T for one row",
+            series.to_frame().T,
+        ),
+    ]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        for given, (hint, follows) in zip(
-            (row, row.tolist(), series), hints.items(), strict=True
-        ):
+        for given, hint, followed in cases:
             with pytest.raises(KerhrmError, match=hint):
                 model.predict(given)
-            np.testing.assert_array_equal(model.predict(follows), expected)
+            assert_array_equal(model.predict(followed), expected)
 
 
 class LazyFrame:

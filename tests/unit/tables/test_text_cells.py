@@ -12,6 +12,7 @@ from kerhrm.tables.almost import almost_dates, almost_numbers
 from kerhrm.tables.cells import read_cells, text_of
 from kerhrm.tables.dates import date_options, digit_dates, read_dates
 
+#: cells, the numbers that they are, and words of the note
 NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
     "plain": (["1", "2.5", "-3e2"], [1, 2.5, -300], ""),
     "mixed with text": ([1, "2", 3.5], [1, 2, 3.5], ""),
@@ -48,8 +49,10 @@ NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
 @pytest.mark.parametrize("case", NUMBERS)
 def test_numbers_are_read_by_the_whole_column(case: str) -> None:
     cells, expected, note = NUMBERS[case]
-    read = read_cells(pd.DataFrame({"a": pd.Series(cells, dtype=object)}))
-    np.testing.assert_array_equal(read.table["a"].to_numpy(float), expected)
+    column = pd.Series(cells, dtype=object)
+    read = read_cells(pd.DataFrame({"a": column}))
+    numbers = read.table["a"].to_numpy(float)
+    np.testing.assert_array_equal(numbers, expected)
     assert note in read.notes.get("a", "")
     assert bool(note) == bool(read.notes)
     again = read_cells(read.table)
@@ -59,11 +62,13 @@ def test_numbers_are_read_by_the_whole_column(case: str) -> None:
 @pytest.mark.parametrize("word", ["now", "today", "Today", "-0044-03-15", "-44-03-15"])
 def test_words_that_pandas_reads_as_times_are_no_dates(word: str) -> None:
     """Today's date would differ from run to run."""
-    days = [*map(str, pd.date_range("2024-01-01", periods=5).date)]
+    five_days = pd.date_range("2024-01-01", periods=5)
+    days = five_days.strftime("%Y-%m-%d").tolist()
+    message = f"must hold dates; got '{word}' in"
     for cells in ([word] * 3, [*days, word]):
         column = pd.Series(cells, name="c", dtype=object)
         assert date_options(column) is None
-        with pytest.raises(KerhrmError, match=f"must hold dates; got '{word}' in"):
+        with pytest.raises(KerhrmError, match=message):
             read_dates(column)
 
 
@@ -99,10 +104,14 @@ TEXT: dict[str, tuple[list[Any], str | None]] = {
 @pytest.mark.parametrize("case", TEXT)
 def test_other_text_stays_and_what_looks_like_numbers_is_said(case: str) -> None:
     cells, note = TEXT[case]
-    column = read_cells(pd.DataFrame({"a": cells})).table["a"]
+    read = read_cells(pd.DataFrame({"a": cells}))
+    column = read.table["a"]
     assert column.tolist() == cells
-    said = almost_numbers(column)
-    assert said is None if note is None else note in str(said)
+    message = almost_numbers(column)
+    if note is None:
+        assert message is None
+    else:
+        assert note in str(message)
 
 
 def test_truth_values_and_words_that_are_categories() -> None:
@@ -126,26 +135,30 @@ def test_truth_values_and_words_that_are_categories() -> None:
 
 def test_a_given_decimal_sign_must_fit() -> None:
     table = pd.DataFrame({"a": ["0.126", "1.5"], "b": ["x", "y"]})
-    assert read_cells(table, ".").table["a"].tolist() == [0.126, 1.5]
-    with pytest.raises(
-        KerhrmError,
-        match=r"'a' must hold numbers; got '0.126'.*--decimal ,; leave --dec",
-    ):
+    read = read_cells(table, ".")
+    assert read.table["a"].tolist() == [0.126, 1.5]
+    message = r"'a' must hold numbers; got '0.126'.*--decimal ,; leave --dec"
+    with pytest.raises(KerhrmError, match=message):
         read_cells(table, ",")
 
 
 @pytest.mark.parametrize("cell", [[1], {"a": 1}, {1}, (1, 2), np.ones(2), 1j])
 def test_cells_that_are_no_values_are_refused(cell: Any) -> None:
     column = pd.Series([cell] * 3, dtype=object)
+    table = pd.DataFrame({"a": column})
     with pytest.raises(KerhrmError, match=r"column 'a' holds (lists|complex)"):
-        read_cells(pd.DataFrame({"a": column}))
+        read_cells(table)
 
 
 def test_equal_numbers_are_one_text() -> None:
     alike = [1, 1.0, np.int8(1), np.float32(1), "1", "1.0", " 1.00 "]
-    assert {text_of(value) for value in alike} == {"1"}
-    assert text_of(np.float32(0.1)) == text_of(0.1) == text_of("0.10") == "0.1"
-    assert text_of(10.0**15) == text_of(10**15) == str(10**15)
+    texts = {text_of(value) for value in alike}
+    assert texts == {"1"}
+    for tenth in (np.float32(0.1), 0.1, "0.10"):
+        assert text_of(tenth) == "0.1"
+    large = 10**15
+    assert text_of(large) == str(large)
+    assert text_of(float(large)) == str(large)
     for text in ("007", "1.2.0", "v1.0", "1e3", "True", "-"):
         assert text_of(text) == text
 
@@ -162,8 +175,12 @@ ALIKE = {
 @pytest.mark.parametrize("word", ALIKE)
 def test_words_that_look_alike_are_one(word: str) -> None:
     cells = pd.Series(ALIKE[word] * 2, dtype=object)
-    read = read_cells(pd.DataFrame({"a": cells})).table["a"]
-    assert {*map(str, read)} == {word} == {*map(text_of, cells)}
+    table = pd.DataFrame({"a": cells})
+    column = read_cells(table).table["a"]
+    read = {str(cell) for cell in column}
+    texts = {text_of(cell) for cell in cells}
+    assert read == {word}
+    assert texts == {word}
 
 
 def test_joiners_that_shape_other_letters_stay() -> None:
@@ -198,7 +215,8 @@ FORMATS = {
 
 @pytest.mark.parametrize("written", FORMATS)
 def test_dates_have_one_order_for_a_whole_column(written: str) -> None:
-    expected = DAYS.floor(FORMATS[written]).tz_localize("UTC")
+    floored = DAYS.floor(FORMATS[written])
+    expected = floored.tz_localize("UTC")
     column = pd.Series(DAYS.strftime(written), name="day")
     times, note = read_dates(column)
     assert (times.to_numpy() == expected.to_numpy()).all()
@@ -206,22 +224,28 @@ def test_dates_have_one_order_for_a_whole_column(written: str) -> None:
 
 
 def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
-    column = pd.Series([f"0{1 + i % 9}/0{1 + i % 7}/2020" for i in range(40)], name="d")
-    with pytest.raises(
-        KerhrmError, match=r"'d' .*'01/01/2020'; add --date-order dmy o"
-    ):
+    days = [1 + i % 9 for i in range(40)]
+    months = [1 + i % 7 for i in range(40)]
+    cells = [f"0{day}/0{month}/2020" for day, month in zip(days, months, strict=True)]
+    column = pd.Series(cells, name="d")
+    message = r"'d' .*'01/01/2020'; add --date-order dmy o"
+    with pytest.raises(KerhrmError, match=message):
         read_dates(column)
-    by_day, by_month = (read_dates(column, order)[0] for order in ("dmy", "mdy"))
+    by_day, _ = read_dates(column, "dmy")
+    by_month, _ = read_dates(column, "mdy")
     assert (by_day.dt.day == by_month.dt.month).all()
-    assert by_day.dt.day.tolist() == [1 + i % 9 for i in range(40)]
+    assert by_day.dt.day.tolist() == days
     with pytest.raises(KerhrmError, match="add --date-order dmy"):
         read_dates(column, "ymd")
-    same = pd.Series(["05/05/2020", "06/06/2020"])
-    assert read_dates(same)[0].dt.month.tolist() == [5, 6]
+
+    same, _ = read_dates(pd.Series(["05/05/2020", "06/06/2020"]))
+    assert same.dt.month.tolist() == [5, 6]
+
     short = pd.Series(["31/12/20", "01/12/68"])
     with pytest.raises(KerhrmError, match="add --date-order dmy"):
         read_dates(short)
-    assert read_dates(short, "dmy")[0].dt.year.tolist() == [2020, 2068]
+    times, _ = read_dates(short, "dmy")
+    assert times.dt.year.tolist() == [2020, 2068]
 
 
 @pytest.mark.parametrize(
@@ -240,13 +264,16 @@ def test_an_order_that_is_given_must_fit(
     words = f"'d' must hold dates; got '{wrong}' with --date-order {order}; leave --da"
     with pytest.raises(KerhrmError, match=words):
         read_dates(column, order)
-    assert read_dates(column)[0].notna().all()
+    times, _ = read_dates(column)
+    assert times.notna().all()
 
 
 def test_an_order_changes_nothing_where_dates_show_theirs() -> None:
     for cells in (["2024-01-31"], ["31 Jan 2024"], ["Jan 2024"], ["20240131"]):
-        times = [read_dates(pd.Series(cells), order)[0] for order in (None, "mdy")]
-        assert times[0].equals(times[1])
+        column = pd.Series(cells)
+        without_order, _ = read_dates(column)
+        with_order, _ = read_dates(column, "mdy")
+        assert without_order.equals(with_order)
 
 
 @pytest.mark.parametrize(
@@ -267,20 +294,22 @@ def test_an_order_changes_nothing_where_dates_show_theirs() -> None:
 def test_what_is_no_date_or_another_way_of_writing_is_named(
     cells: list[Any], wrong: str
 ) -> None:
+    column = pd.Series(cells, name="d")
     with pytest.raises(KerhrmError, match=f"'d' must hold dates; got {wrong}"):
-        read_dates(pd.Series(cells, name="d"))
+        read_dates(column)
 
 
 def test_numbers_far_and_missing_dates() -> None:
     years, _ = read_dates(pd.Series([2020, 1066]))
     assert years.dt.year.tolist() == [2020, 1066]
-    assert read_dates(pd.Series([20200131]))[0].dt.day.tolist() == [31]
-    assert read_dates(pd.Series(["2020.10", "2020.11"]))[0].dt.month.tolist() == [
-        10,
-        11,
-    ]
-    far, note = read_dates(pd.Series(["9999-12-31", "-", "0001-01-01", None]))
-    assert far.dt.year.fillna(0).tolist() == [9999, 0, 1, 0]
+    in_digits, _ = read_dates(pd.Series([20200131]))
+    assert in_digits.dt.day.tolist() == [31]
+    months, _ = read_dates(pd.Series(["2020.10", "2020.11"]))
+    assert months.dt.month.tolist() == [10, 11]
+    cells = ["9999-12-31", "-", "0001-01-01", None]
+    far, note = read_dates(pd.Series(cells))
+    years = far.dt.year.fillna(0)
+    assert years.tolist() == [9999, 0, 1, 0]
     assert note == "missing in 1 row: '-'"
 
 
@@ -290,23 +319,29 @@ def test_a_column_of_dates_but_for_a_few_cells_is_said(
     written: str, wrong: str
 ) -> None:
     days = pd.date_range("2024-01-01", periods=119).strftime(written)
-    column = pd.Series([*days, wrong, None], name="c", dtype=object)
+    cells = [*days, wrong, None]
+    column = pd.Series(cells, name="c", dtype=object)
     assert date_options(column) is None
-    said = almost_dates(column)
-    assert said is not None
-    assert f"but not '{wrong}' in 1 row: leave such cells empty, or" in said
-    assert "and add --dates c" in said
+    message = almost_dates(column)
+    assert message is not None
+    assert f"but not '{wrong}' in 1 row: leave such cells empty, or" in message
+    assert "and add --dates c" in message
+
     emptied = column.where(column != wrong)
     options = str(date_options(emptied))
-    assert said.endswith(options)
-    order = options.partition("--date-order ")[2].partition(" or")[0]
-    assert read_dates(emptied, order or None)[0].notna().sum() == 119
+    assert message.endswith(options)
+    _, _, after = options.partition("--date-order ")
+    order, _, _ = after.partition(" or")
+    times, _ = read_dates(emptied, order or None)
+    assert times.notna().sum() == 119
 
 
 def test_zeros_in_most_rows_are_one_way_of_writing_no_date() -> None:
     days = pd.date_range("2024-01-01", periods=20).strftime("%Y-%m-%d")
-    said = almost_dates(pd.Series([*days, *["0000-00-00"] * 200], name="c"))
-    assert "but not '0000-00-00' in 200 rows" in str(said)
+    zeros = ["0000-00-00"] * 200
+    column = pd.Series([*days, *zeros], name="c")
+    message = str(almost_dates(column))
+    assert "but not '0000-00-00' in 200 rows" in message
 
 
 @pytest.mark.parametrize(
@@ -320,20 +355,29 @@ def test_zeros_in_most_rows_are_one_way_of_writing_no_date() -> None:
     ],
 )
 def test_what_is_not_almost_dates(cells: list[Any]) -> None:
-    assert almost_dates(pd.Series(cells, dtype=object)) is None
+    column = pd.Series(cells, dtype=object)
+    assert almost_dates(column) is None
 
 
 @pytest.mark.parametrize("written", ["%Y%m", "%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"])
 def test_dates_in_digits_are_said_and_read(written: str) -> None:
     times = pd.date_range("2023-11-01", periods=60, freq="7D")
-    expected = times.to_period("M").to_timestamp() if written == "%Y%m" else times
-    column = pd.Series(times.strftime(written).astype("int64"), name="c")
+    expected = times
+    if written == "%Y%m":
+        expected = times.to_period("M").to_timestamp()
+    in_digits = times.strftime(written).astype("int64")
+    column = pd.Series(in_digits, name="c")
     first = column.iloc[0]
-    assert digit_dates(column) == f"it looks like dates, as {first}: --dates c"
+    message = f"it looks like dates, as {first}: --dates c"
+    assert digit_dates(column) == message
     for cells in (column, column.astype(float), column.astype(str)):
-        assert (read_dates(cells)[0].dt.tz_localize(None) == expected).all()
-    zeros = pd.concat([column, pd.Series([0, 0])]).rename("c").astype(float)
-    assert f"as {first}, but not '0' in 2 rows: leave" in str(digit_dates(zeros))
+        read, _ = read_dates(cells)
+        assert (read.dt.tz_localize(None) == expected).all()
+
+    zeros = pd.Series([0, 0])
+    with_zeros = pd.concat([column, zeros]).rename("c").astype(float)
+    message = f"as {first}, but not '0' in 2 rows: leave"
+    assert message in str(digit_dates(with_zeros))
 
 
 def test_whole_numbers_that_are_no_dates() -> None:
@@ -346,7 +390,8 @@ def test_whole_numbers_that_are_no_dates() -> None:
         [20240101, 20240102] * 10,
         [201301, 201302, 20240101],
     ):
-        assert digit_dates(pd.Series(numbers)) is None
+        column = pd.Series(numbers)
+        assert digit_dates(column) is None
 
 
 @pytest.mark.parametrize(
@@ -360,6 +405,8 @@ def test_whole_numbers_that_are_no_dates() -> None:
 )
 def test_long_cells_do_not_hang(cell: str) -> None:
     """Whose search by the expression of a date would take minutes."""
-    column = read_cells(pd.DataFrame({"a": [cell, "2"] * 10})).table["a"]
-    assert column.tolist() == [cell.strip(), "2"] * 10
+    table = pd.DataFrame({"a": [cell, "2"] * 10})
+    column = read_cells(table).table["a"]
+    expected = [cell.strip(), "2"] * 10
+    assert column.tolist() == expected
     assert date_options(column) is None

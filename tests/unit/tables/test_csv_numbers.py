@@ -1,0 +1,120 @@
+"""``read_table``: signs of decimals and thousands, powers, codes and large numbers."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from csv_files import read_text, written
+
+from kerhrm.check import read_table
+from kerhrm.errors import KerhrmError
+
+
+def test_the_decimal_sign_is_that_of_the_file(tmp_path: Path) -> None:
+    """1.234 is a thousand next to 1,5, and less than two next to 1.5."""
+    with_commas = read_text(tmp_path, "a;b\n1,5;1.234\n2,25;2.345\n")
+    expected = {"a": [1.5, 2.25], "b": [1234, 2345]}
+    assert with_commas.to_dict("list") == expected
+    note = with_commas.attrs["notes"]["b"]
+    assert note == "'1.234' is read as 1234"
+
+    with_points = read_text(tmp_path, "a;b\n1.5;1.234\n2.25;2.345\n")
+    expected = {"a": [1.5, 2.25], "b": [1.234, 2.345]}
+    assert with_points.to_dict("list") == expected
+
+    given = read_text(tmp_path, "a;b\n1;1.234\n2;2.345\n", decimal=",")
+    expected = {"a": [1, 2], "b": [1234, 2345]}
+    assert given.to_dict("list") == expected
+
+
+def test_powers_with_a_comma_have_decimals(tmp_path: Path) -> None:
+    text = 'a,b\n1.234,"1,257E-01"\n0.5,"2,000E+00"\n'
+    quoted = read_text(tmp_path, text)
+    expected = {"a": [1.234, 0.5], "b": [0.1257, 2]}
+    assert quoted.to_dict("list") == expected
+    given = read_text(tmp_path, "a;b\n1,257E-01;2\n1,5;3\n", decimal=",")
+    assert given["a"].tolist() == [0.1257, 1.5]
+
+
+def text_of(rows: list[str], sep: str) -> str:
+    """Lines of a file; rows are given with semicolons."""
+    return "\n".join(rows).replace(";", sep)
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_a_comma_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) -> None:
+    """Three decimals, or thousands."""
+    rows = ["a;b;c", "10,126;9,337;1", "-21,464;10,000;2"]
+    text = text_of(rows, sep)
+    path = written(tmp_path, text)
+    with pytest.raises(KerhrmError, match=r"'10,126' is 10.126 or 10126; add --decima"):
+        read_table(path)
+    decimals = read_text(tmp_path, text, decimal=",")
+    thousands = read_text(tmp_path, text, decimal=".")
+    assert decimals["a"].tolist() == [10.126, -21.464]
+    assert thousands["a"].tolist() == [10126, -21464]
+
+    for cell, meaning in (("0,5", 10.126), ("0.5", 10126), ("1,234,567", 10126)):
+        explained = text_of([*rows, f"10,126;9,337;{cell}"], sep)
+        table = read_text(tmp_path, explained)
+        assert table["a"][0] == meaning
+
+    prices = text_of(["a;b", "1.234 €;2", "2.500 €;3", ""], sep)
+    path = written(tmp_path, prices)
+    with pytest.raises(KerhrmError, match="add --decimal"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_a_point_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) -> None:
+    """Three decimals, or thousands next to numbers below a thousand."""
+    below_a_thousand = [f"{i};{i % 3}" for i in range(850, 1000)]
+    rows = ["a;b", *below_a_thousand, "1.004;1", "-1.263;3"]
+    text = text_of(rows, sep)
+    path = written(tmp_path, text)
+    with pytest.raises(KerhrmError, match=r"'1.004' is 1004 or 1.004; add --decimal ,"):
+        read_table(path)
+    thousands = read_text(tmp_path, text, decimal=",")
+    decimals = read_text(tmp_path, text, decimal=".")
+    last_two = thousands["a"].tolist()[-2:]
+    assert last_two == [1004, -1263]
+    last_two = decimals["a"].tolist()[-2:]
+    assert last_two == [1.004, -1.263]
+
+    for cell in ("0.004", "1.5", "1.2345", "1004", "1234.567", "1.004e3"):
+        explained = text_of([*rows, f"{cell};2"], sep)
+        table = read_text(tmp_path, explained)
+        assert table["a"].iloc[-2] == -1.263, cell
+    for cell, meaning in (("0.5", -1.263), ("0,5", -1263)):
+        explained = text_of([*rows, f"900;{cell}"], sep)
+        table = read_text(tmp_path, explained)
+        assert table["a"].iloc[-2] == meaning, cell
+
+
+def test_a_point_is_decimal_where_commas_separate(tmp_path: Path) -> None:
+    table = read_text(tmp_path, "a,b\n850,1\n1.004,2\n")
+    assert table["a"].tolist() == [850, 1.004]
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_zeros_in_front_are_said(sep: str, tmp_path: Path) -> None:
+    rows = ["zip;a;b;c;d", "01234;0;0.5;08:00;", "91234;10;-0.5;09:00;007", ""]
+    table = read_text(tmp_path, text_of(rows, sep))
+    assert table["zip"].tolist() == [1234, 91234]
+    message = "'{}' is read as {}: put a letter in front of each if they are codes"
+    notes = {
+        "zip": message.format("01234", 1234),
+        "d": message.format("007", 7),
+    }
+    assert table.attrs["notes"] == notes
+
+    quoted = read_text(tmp_path, 'a,b\n"01","x"\n"02","y"\n')
+    note = message.format("01", 1)
+    assert quoted.attrs["notes"] == {"a": note}
+
+
+def test_large_whole_numbers_are_exact_next_to_empty_cells(tmp_path: Path) -> None:
+    large = 2**53 + 1
+    larger = 2**60
+    table = read_text(tmp_path, f"a,b\n{large},1\n,2\n{larger},3\n")
+    assert table["a"].tolist() == [large, pd.NA, larger]

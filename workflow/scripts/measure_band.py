@@ -1,0 +1,20 @@
+"""The lowest and the highest mean over constants that the paper does not print."""
+
+from pathlib import Path
+
+from kerhrm.files import write_text
+from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.evaluation.bands import bands
+from kerhrm_paper.evaluation.tables import load_paper_values
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs.job import job, run_folder
+
+with job(snakemake):
+    run = Run(run_folder(snakemake.log[0]))
+    found = bands(
+        scores={name: run.scores(name) for name in snakemake.params.tables},
+        spec=read_yaml(Path(snakemake.input.endpoints)),
+        paper=load_paper_values(snakemake.input.paper_values),
+        mark=snakemake.params.mark,
+    )
+    write_text(snakemake.output[0], found.to_csv(index=False))
