@@ -40,6 +40,8 @@ def test_the_template_and_a_method_that_never_ends(
     assert "table3: My method is number" in output
     assert str(run.relative_to(checkout.folder) / "ranks.html") in output
     assert (run / "figures/table3.png").exists()
+    assert (run / "figures/table3-methods.png").exists()
+    assert "data:image/png" in (run / "ranks.html").read_text()
     ranks = pd.read_csv(run / "ranks.csv").set_index("method")
     assert {"My method", "KerHRM", "EIIL"} <= {*ranks.index}
     assert ranks["rank"].min() == 1

@@ -8,7 +8,7 @@ configuration make the search and the tables; what is new of a second start runs
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,16 @@ from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.evaluation.comparisons import PROPOSED
+from kerhrm_paper.reporting import figures
 from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.seed_figure import every_seed
 from kerhrm_paper.runs import costs, provenance
 from kerhrm_paper.runs.arrays import reading
 
 FOLDER = Path("results/compete")
 REFERENCE = Path("results/reference")
 TIMEOUT = 10.0  #: minutes of a fit
+MANY = 10  #: settings, too many for a figure with a panel each
 
 
 def write_template(path: Path) -> None:
@@ -217,7 +220,22 @@ class Contest:
             comparisons=compared.round(4),
             candidates=candidates,
             notices=notices,
+            figures=self._figures(found["table"].unique()),
         )
+
+    def _figures(self, names: Iterable[str]) -> dict[str, Path]:
+        """Every seed of all methods of some tables, as in their notebooks; a table's
+        own figure may show others alone."""
+        paths = {}
+        for name in names:
+            cells = self.run.cells(name)
+            if cells["setting"].nunique() >= MANY:
+                continue
+            figure = every_seed(self.run.scores(name), cells, self.run.title(name))
+            stem = self.run.folder / "figures" / f"{name}-methods"
+            figures.save(figure, stem)
+            paths[name] = stem.with_suffix(".png")
+        return paths
 
     def _kinds(self) -> dict[str, str]:
         """Kinds of the tables, by name."""

@@ -1,9 +1,11 @@
 """The page that ranks a method among the published ones."""
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -41,6 +43,8 @@ class Results:
         Candidates of the search by data set; empty if there was none.
     notices : sequence of str
         What a reader has to know of the numbers.
+    figures : mapping of str to Path
+        Images (PNG) with all methods, by table.
     """
 
     titles: Sequence[str]
@@ -49,7 +53,8 @@ class Results:
     tables: Mapping[str, str]
     comparisons: pd.DataFrame
     candidates: pd.DataFrame
-    notices: Sequence[str] = field(default=())
+    notices: Sequence[str] = ()
+    figures: Mapping[str, Path] = field(default_factory=dict)
 
 
 def sentences(results: Results) -> list[str]:
@@ -119,7 +124,12 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
     about = (
         f"<p>Mean over {n_settings} and all seeds, 95 % interval; rank 1 is the best."
     )
-    return "\n".join([heading, f"{about} {_links(name)}</p>", _table(rows)])
+    parts = [heading, f"{about} {_links(name)}</p>", _table(rows)]
+    if name in results.figures:
+        image = base64.b64encode(results.figures[name].read_bytes()).decode()
+        text = f"every seed of each method: {escape(results.tables[name])}"
+        parts.append(f'<img alt="{text}" src="data:image/png;base64,{image}">')
+    return "\n".join(parts)
 
 
 def _others(results: Results) -> str:
@@ -129,7 +139,7 @@ def _others(results: Results) -> str:
         return ""
     items = [f"{escape(results.tables[name])}: {_links(name)}" for name in names]
     listed = "".join(f"<li>{item}</li>" for item in items)
-    return f"<h2>Tables by test environment</h2>\n<ul>{listed}</ul>"
+    return f"<h2>Tables without ranks</h2>\n<ul>{listed}</ul>"
 
 
 def _candidates(results: Results) -> str:

@@ -62,12 +62,16 @@ def ranks(
     DataFrame
         Columns :data:`COLUMNS`; rank 1 is the best.  Methods count that have the
         settings of the one that competes; a setting counts if half of all methods are
-        in it.  A method without a value in one of them has a reason and no rank.
+        in it.  A table in which no other method has them is left out.  A method without
+        a value in one of them has a reason and no rank.
     """
     rows: list[dict[str, Any]] = []
     for table, kind in kinds.items():
-        if kind != "shift":
-            rows += _of_table(run, table, titles, costs)
+        if kind == "shift":
+            continue
+        ranked = _of_table(run, table, titles, costs)
+        if any(row["method"] not in titles for row in ranked):
+            rows += ranked
     counts = dict.fromkeys(COUNTS, "Int64")
     return pd.DataFrame(rows, columns=COLUMNS).astype(counts)
 

@@ -76,6 +76,10 @@ def test_ranks_by_both_metrics(run: Run) -> None:
     assert pd.isna(found.loc["DRO", "seconds"])
 
 
+def test_a_table_of_one_method_has_no_ranks(run: Run) -> None:
+    assert ranks(run, {"table1": ""}, ["ERM", "Half", "Late", "DRO", "Mine"], {}).empty
+
+
 def test_a_lower_error_is_better(tmp_path: Path) -> None:
     scores = [
         *rows("ERM", "1", mean_error=[2.0, 2.0], worst_error=[3.0, 3.0]),
