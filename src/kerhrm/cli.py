@@ -1,5 +1,5 @@
 """The command ``kerhrm``: check; in a checkout of the repository also explain,
-options, verify, publish, cost and claims."""
+options, verify, publish, cost, claims and compete."""
 
 import argparse
 import contextlib
@@ -30,6 +30,7 @@ OF_PAPER = {
     "cost": "predict the time of targets before they run",
     "options": "what a name can say of a learner or of data",
     "claims": "how the paper's claims fared in a run",
+    "compete": "rank a method of your own among the published ones",
 }
 
 

@@ -1,7 +1,9 @@
-"""Commands of the reproduction: explain, options, verify, publish, cost, claims."""
+"""Commands of the reproduction: explain, options, verify, publish, cost, claims,
+compete."""
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,41 @@ def add_commands(add: Adder) -> None:
     options.add_argument("--configfile", **more_files)
     claims = add("claims", _claims, OF_PAPER["claims"])
     claims.add_argument("run", type=Path, nargs="?", default=REFERENCE)
+    _add_compete(add)
+
+
+def _add_compete(add: Adder) -> None:
+    compete = add("compete", _compete, OF_PAPER["compete"])
+    compete.add_argument("file", type=Path, help="a Python file with METHOD")
+    compete.add_argument("--new", action="store_true", help="write a template to FILE")
+    compete.add_argument(
+        "--tables",
+        type=_names,
+        default=[],
+        metavar="NAME,...",
+        help="default: all of `snakemake all` that the method can enter",
+    )
+    compete.add_argument(
+        "--preset",
+        choices=("smoke", "paper", "fresh"),
+        default="smoke",
+        help="default: %(default)s",
+    )
+    compete.add_argument(
+        "--timeout",
+        type=float,
+        default=10.0,
+        metavar="MINUTES",
+        help="of a fit; default: %(default)g",
+    )
+    compete.add_argument(
+        "--cores", type=int, default=os.cpu_count() or 1, help="default: all"
+    )
+
+
+def _names(text: str) -> list[str]:
+    """Names between commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _explain(options: argparse.Namespace) -> None:
@@ -158,3 +195,21 @@ def _claims(options: argparse.Namespace) -> None:
         .claims()[columns]
         .to_string(index=False, na_rep="", float_format="%.3g")
     )
+
+
+def _compete(options: argparse.Namespace) -> None:
+    needs("workflow", "snakemake")
+    from kerhrm_paper.compete.contest import Contest, compete, write_template
+
+    if options.new:
+        write_template(options.file)
+        print(f"kerhrm compete {options.file}")
+        return
+    contest = Contest(
+        options.file,
+        options.tables,
+        preset=options.preset,
+        minutes=options.timeout,
+        cores=options.cores,
+    )
+    print(compete(contest))

@@ -22,6 +22,7 @@ ELSEWHERE = {
     ("kerhrm", "check"): "unit tests run it",
     ("kerhrm", "verify"): "test_commands runs it against a reference of this machine",
     ("kerhrm", "publish"): "test_commands runs it",
+    ("kerhrm", "compete"): "test_compete runs it",
     ("snakemake", "with_cvar"): "test_plugins runs it, with the package that it needs",
     ("snakemake", "flipped"): "test_plugins runs it, with the package that it needs",
     ("python", "pip"): "needs a package index",

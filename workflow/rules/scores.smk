@@ -48,6 +48,7 @@ rule score:
         predictions=predictions_of,
         train=labels_of("train"),
         test_labels=labels_of("test_labels"),
+        published=lambda w: CONFIG.published.get(w.table, []),
     output:
         "<run>/scores/{table}.csv.gz",
     log:

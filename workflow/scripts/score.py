@@ -2,7 +2,8 @@
 
 from kerhrm.files import write_text
 from kerhrm_paper.config.views import TableView
-from kerhrm_paper.evaluation.scores import score_table
+from kerhrm_paper.evaluation.scores import completed, score_table
+from kerhrm_paper.reporting.run import read_scores
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
@@ -13,4 +14,6 @@ with job(snakemake):
         n_seeds=params.n_seeds,
         run=run_folder(snakemake.log[0]),
     )
+    if snakemake.input.get("published"):
+        scores = completed(scores, read_scores(snakemake.input.published))
     write_text(snakemake.output[0], scores.to_csv(index=False))

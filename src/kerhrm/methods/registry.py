@@ -222,7 +222,7 @@ CRITERIA = {
 FLAGS = ("needs_environments", "needs_features", "infers", "iterates")
 
 
-def _check(name: str, method: Any) -> None:
+def check_method(name: str, method: Any) -> None:
     """Refuse what is no method of its name, or declares what no job could use."""
     if not isinstance(method, Method) or method.name != name:
         hint = "let its package's entry point load to a Method of that name"
@@ -266,5 +266,5 @@ def _check_criterion(method: Method) -> None:
 
 #: by name
 METHODS: Registry[Method] = Registry(
-    "kerhrm.methods", {method.name: method for method in _BUILT_IN}, _check
+    "kerhrm.methods", {method.name: method for method in _BUILT_IN}, check_method
 )

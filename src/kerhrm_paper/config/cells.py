@@ -97,6 +97,8 @@ class LearnerCell:
         Whether each iteration is a job.
     entries : mapping
         ``module:name`` of ``train`` and ``options``, and of a ``penalty`` of a package.
+    timeout : float, optional
+        Minutes that each fit may take, if failures are to be results.
     missing : KerhrmError, optional
         Why there are no selected options, if they are needed.
     """
@@ -116,10 +118,12 @@ class LearnerCell:
     iterates: bool
     checkpointed: bool
     entries: Mapping[str, str]
+    timeout: float | None = None
     missing: KerhrmError | None = None
 
     def params(self) -> dict[str, Any]:
         """What a job that trains it needs, as plain values."""
+        limit = {} if self.timeout is None else {"timeout": self.timeout}
         return {
             "name": self.name,
             "options": self.options.model_dump(mode="json"),
@@ -128,4 +132,5 @@ class LearnerCell:
             "infers": self.infers,
             "iterates": self.iterates,
             "entries": dict(self.entries),
+            **limit,
         }

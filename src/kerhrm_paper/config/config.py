@@ -46,6 +46,8 @@ class Config:
         Cells that one job trains together.
     choices : list of Contrast
         Alternatives whose effects are measured.
+    published : mapping of str to str
+        Files of scores that complete tables, by table.
     """
 
     def __init__(self, resolved: Resolved, own_table: Tree | None = None) -> None:
@@ -64,6 +66,7 @@ class Config:
         self.searches = resolved.searches
         self.groups = resolved.groups
         self.choices = contrasts(resolved)
+        self.published = whole.published
         self.data_sets = [*whole.data]
         self.learners = [*whole.learners]
         # names of the run by their lower case: others may not differ in case alone

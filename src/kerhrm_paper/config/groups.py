@@ -66,7 +66,7 @@ def _by_options(cells: Iterable[Cell]) -> Together:
     """Learners by their data and name, but for the criterion that selected them."""
     together: Together = defaultdict(list)
     for data, learner in cells:
-        key = (data, _unselected(learner))
+        key = (data, unselected(learner))
         together[key].append(learner)
     return together
 
@@ -80,7 +80,7 @@ def _groups(together: Together) -> list[Group]:
     return groups
 
 
-def _unselected(learner: str) -> str:
+def unselected(learner: str) -> str:
     """A learner's name without the criterion that has selected its options."""
     kept = []
     for word in learner.split("+"):

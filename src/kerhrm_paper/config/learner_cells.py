@@ -90,6 +90,7 @@ class LearnerCells:
             iterates=method.iterates,
             checkpointed=self._is_checkpointed(base, named),
             entries=_entries(method, values),
+            timeout=self.whole.learners[base].timeout,
             missing=selected.missing,
         )
 

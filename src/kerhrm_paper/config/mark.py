@@ -1,6 +1,7 @@
 """How does a run differ from the published options?"""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kerhrm_paper.config.causes import leaves
 from kerhrm_paper.config.files import Key
@@ -51,16 +52,50 @@ def mark(preset: str, changes: Tree, shipped: Tree) -> str:
 def _changed(changes: Tree, shipped: Tree) -> Iterator[Key]:
     """Keys of the values that change what is published.
 
-    Added data, learners and tables do not: their names tell their cells apart.
+    Added data, learners and tables do not: their names tell their cells apart.  Neither
+    does which learners a table shows, nor what was selected for an added one.
     """
     for kind, content in changes.items():
-        if kind in HARMLESS:
+        if kind in (*HARMLESS, "published"):
             continue
         if kind in ADDED:
             known = shipped.get(kind) or {}
             content = _known(content or {}, known)
+        if kind == "tables":
+            content = _without_learners(content)
+        if kind == "selected":
+            content = _selected(content or {}, shipped.get("learners") or {})
         if content != {}:
             yield from leaves({kind: content})
+
+
+def _without_learners(tables: Tree) -> Tree:
+    """Changes of tables, but for which there are and which learners they show."""
+    changed: Tree = {}
+    for name, table in tables.items():
+        kept = dict(table or {})
+        kept.pop("learners", None)
+        data = kept.get("data")
+        if isinstance(data, dict) and all(_shows_learners(of) for of in data.values()):
+            del kept["data"]
+        if kept:
+            changed[name] = kept
+    return changed
+
+
+def _shows_learners(of_data: Any) -> bool:
+    """Whether a change of a table's data is of their learners alone."""
+    return isinstance(of_data, dict) and of_data.keys() == {"learners"}
+
+
+def _selected(selected: Tree, learners: Tree) -> Tree:
+    """Selected options of the learners that are shipped."""
+    kept: Tree = {}
+    for data, by_learner in selected.items():
+        known = _known(by_learner or {}, learners)
+        if known:
+            kept[data] = known
+    return kept
 
 
 def _known(entries: Tree, shipped: Tree) -> Tree:

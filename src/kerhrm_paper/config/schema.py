@@ -119,6 +119,13 @@ class Learner(Options):
     checkpoint_iterations: bool = option(
         False, "whether M_c and M_p are jobs of their own"
     )
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False), NotBool] | None = (
+        option(
+            None,
+            "minutes that a fit may take; if it takes longer or fails, its row says "
+            "so; null: no limit, and a failure ends the run",
+        )
+    )
 
     @model_validator(mode="after")
     def _tries_one_list(self) -> Self:
@@ -131,6 +138,8 @@ class Learner(Options):
         if both:
             problem = f"it has {both[0]} and candidates"
             raise ValueError(f"{problem}; delete one of them")
+        if self.timeout is not None and self.checkpoint_iterations:
+            raise misfit("is of learners without checkpoint_iterations", "timeout")
         return self
 
     @property
@@ -294,3 +303,6 @@ class Whole(Options):
     )
     selected: Selected = option({}, "by data set, learner, criterion")
     choices: ByName[Choice] = option({}, "what the paper leaves open")
+    published: ByName[str] = option(
+        {}, "files of scores by table, whose learners it shows without training them"
+    )

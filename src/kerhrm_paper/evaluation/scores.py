@@ -93,6 +93,29 @@ def score_table(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def completed(scores: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Published rows of a table, and then those of learners that it has not.
+
+    Rows that no training makes are in both, and show that the data are the same.
+
+    Raises
+    ------
+    KerhrmError
+        If they differ.
+    """
+    keys = ["data", "setting", "method", "seed", "metric"]
+    as_text = {"seed": str}
+    ours = scores.astype(as_text)
+    theirs = published.astype(as_text)
+    both = ours.merge(theirs, on=keys, suffixes=("", "_published"))
+    both = both[both["learner"] == ""]
+    if not np.allclose(both["value"], both["value_published"], equal_nan=True):
+        problem = "the published scores are of other data"
+        raise KerhrmError(problem, "take the key published out, and train all learners")
+    is_new = scores["learner"] != ""
+    return pd.concat([published[COLUMNS], scores[is_new]], ignore_index=True)
+
+
 def table_of(data: DataCell, learner: LearnerCell) -> TableView:
     """The table of a single cell: the main metrics of its task."""
     name = f"{data.name}/{learner.name}"
@@ -140,7 +163,14 @@ def _score_row(
         for part in ("train", "validation", "test"):
             of_seeds = [of_seed.output(output, part) for of_seed in predictions]
             outputs[part] = np.stack(of_seeds)
-        yield from _rows(head, outputs, labels, table.kind, replicates)
+        reasons = _reasons(predictions, outputs)
+        yield from _rows(head, outputs, labels, table.kind, replicates, reasons)
+
+
+def _reasons(predictions: Sequence[Predictions], outputs: Outputs) -> list[str]:
+    """Why seeds have no value: the fit failed, or outputs are not finite."""
+    pairs = zip(predictions, failures(outputs), strict=True)
+    return [prediction.reason or diverged for prediction, diverged in pairs]
 
 
 def _load_predictions(path: Path, row: Row, n: int) -> list[Predictions]:
@@ -155,11 +185,19 @@ def _load_predictions(path: Path, row: Row, n: int) -> list[Predictions]:
 
 
 def _rows(
-    head: ScoreRow, outputs: Outputs, labels: Labels, kind: str, replicates: list[Any]
+    head: ScoreRow,
+    outputs: Outputs,
+    labels: Labels,
+    kind: str,
+    replicates: list[Any],
+    reasons: list[str] | None = None,
 ) -> Iterator[ScoreRow]:
     """Rows of outputs (S, points); test environments with their own rows are in the
-    setting."""
-    reasons = failures(outputs)
+    setting.
+
+    ``reasons`` why seeds have no value are by default those of the outputs.
+    """
+    reasons = failures(outputs) if reasons is None else reasons
     for (environment, metric), values in metrics(outputs, labels, kind).items():
         of_metric = _marked(head, environment) if environment else head
         for seed, value, reason in zip(replicates, values, reasons, strict=True):

@@ -145,6 +145,13 @@ class Run:
             return read(path)
 
 
+def read_scores(path: str | Path) -> pd.DataFrame:
+    """Scores of a table of another run, by the path of their file."""
+    file = Path(path)
+    name = file.name.removesuffix(".csv.gz")
+    return Run(file.parents[1]).scores(name)
+
+
 def _place(table: str) -> tuple[bool, bool, str]:
     """Of a table among others: tables and then figures of the paper come first."""
     is_of_paper = table[-1:] in "1234"

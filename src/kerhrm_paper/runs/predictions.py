@@ -33,6 +33,8 @@ class Predictions(Record):
         Outputs after each of them.
     iteration_memberships : ndarray, (T, n, K), optional
         Memberships of the training points; 0 in iteration 0.
+    failed : ndarray, (), str, optional
+        Why there are no outputs, of a learner with a time limit; they are NaN then.
     """
 
     outputs: np.ndarray
@@ -46,6 +48,12 @@ class Predictions(Record):
     iteration_train: np.ndarray | None = None
     iteration_test: np.ndarray | None = None
     iteration_memberships: np.ndarray | None = None
+    failed: np.ndarray | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why there are no outputs; empty if there are."""
+        return "" if self.failed is None else str(self.failed)
 
     def output(self, name: str, part: str) -> np.ndarray:
         """One output (points,) at the points of a part."""
@@ -57,10 +65,12 @@ class Predictions(Record):
 def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
     """Arrays of replicates that stack.
 
-    Those that infer fewer environments get empty ones; what one has not chosen is NaN.
+    Those that infer fewer environments get empty ones; what one has not chosen is NaN;
+    where one has failed, the reason of the others is empty.
     """
     names: dict[str, None] = {}
     most = 0  # environments of one replicate
+    has_failed = any("failed" in unit for unit in units)
     for unit in units:
         names |= dict.fromkeys(unit["chosen"].tolist())
         if "memberships" in unit:
@@ -74,6 +84,8 @@ def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndar
         aligned_choices = [choices.get(name, np.nan) for name in names]
         arrays["chosen"] = np.array([*names], dtype=str)
         arrays["choices"] = np.array(aligned_choices)
+        if has_failed:
+            arrays.setdefault("failed", np.array(""))
         if "memberships" in unit:
             n_empty = most - unit["memberships"].shape[-1]
             padding = [(0, 0), (0, n_empty)]

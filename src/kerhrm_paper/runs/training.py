@@ -1,23 +1,19 @@
 """Train learners on the replicates of some data."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.problem import Problem
 from kerhrm.heterogeneity.test import HeterogeneityResult
-from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.kerhrm import finish
 from kerhrm.networks.base import resolve_device
 from kerhrm.plugins import load_entry
 from kerhrm_paper.runs.arrays import load_records, save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
+from kerhrm_paper.runs.inputs import inputs_of
 from kerhrm_paper.runs.iterations import load_iterations
+from kerhrm_paper.runs.limited import FitProcess, failed, fit_process
 from kerhrm_paper.runs.predicting import predict
 from kerhrm_paper.runs.predictions import aligned
 from kerhrm_paper.runs.replicates import Replicates
@@ -43,8 +39,12 @@ def train_learners(
         Has the replicates that are done.
     """
     replicates = _replicates(files, params)
-    for learner, path in zip(params.learners, outputs, strict=True):
-        _train_learner(replicates, learner, path, checkpoint)
+    with fit_process(files, params) as process:
+        for learner, path in zip(params.learners, outputs, strict=True):
+            if "timeout" in learner:
+                _train_limited(process, replicates, learner, path, checkpoint)
+            else:
+                _train_learner(replicates, learner, path, checkpoint)
 
 
 def _train_learner(
@@ -63,6 +63,35 @@ def _train_learner(
         fitted = fit(inputs, options)
         predictions = predict(replicates, s, fitted, learner)
         return predictions.arrays()
+
+    prefix = f"{learner['name']},"
+    _save_seeds(output, train, learner["n_seeds"], checkpoint, prefix)
+
+
+def _train_limited(
+    process: FitProcess,
+    replicates: Replicates,
+    learner: Mapping[str, Any],
+    output: str,
+    checkpoint: Checkpoint,
+) -> None:
+    """Train a learner with a time limit on each of its replicates.
+
+    A fit that fails leaves its reason.  After one that takes too long no other is
+    tried: the cell has no result then.
+    """
+    late: list[int] = []
+
+    def train(s: int) -> Result:
+        if late:
+            reason = f"not tried, as replicate {late[0]} timed out"
+            return failed(replicates, s, learner, reason).arrays()
+        answer = process.fit(learner, s)
+        if answer.timed_out:
+            late.append(s)
+        if answer.arrays is None:
+            return failed(replicates, s, learner, answer.reason).arrays()
+        return answer.arrays
 
     prefix = f"{learner['name']},"
     _save_seeds(output, train, learner["n_seeds"], checkpoint, prefix)
@@ -113,46 +142,6 @@ def _save_seeds(
         unit = checkpoint.once(f"{prefix}seed={s}", partial(train, s))
         units.append(unit)
     save_stacked(path, aligned(units))
-
-
-def inputs_of(
-    replicates: Replicates, s: int, heterogeneity: HeterogeneityResult | None = None
-) -> Inputs:
-    """All that a method is given for one replicate, and the result of a test that has
-    run."""
-    data = replicates.data
-    x = replicates.read("train", s)
-    environments = replicates.read("true_environments", s, "train", torch.long)
-    environments_validation = replicates.read(
-        "true_environments", s, "validation", torch.long
-    )
-    return Inputs(
-        x=x,
-        y=replicates.read("train", s, "y"),
-        x_validation=replicates.read("validation", s),
-        y_validation=replicates.read("validation", s, "y"),
-        task=data.task,
-        seed=data.seeds.clustering[s],
-        network=replicates.network(s, x.shape[-1]),
-        environments=environments,
-        environments_validation=environments_validation,
-        problem=_copied(replicates.problems[s]),
-        heterogeneity=heterogeneity,
-        auxiliary=replicates.read("train", s, "auxiliary"),
-        auxiliary_validation=replicates.read("validation", s, "auxiliary"),
-    )
-
-
-def _copied(problem: Problem | None) -> Problem | None:
-    """The record with tensors of its own."""
-    if problem is None:
-        return None
-    copies: dict[str, Any] = {}
-    for field in fields(problem):
-        value = getattr(problem, field.name)
-        if isinstance(value, Tensor):
-            copies[field.name] = value.clone()
-    return replace(problem, **copies)
 
 
 def _replicates(files: Any, params: Any) -> Replicates:

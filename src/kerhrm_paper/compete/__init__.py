@@ -1,0 +1,1 @@
+"""Your method beside the published ones: ``kerhrm compete mymethod.py``."""

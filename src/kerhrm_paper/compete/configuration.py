@@ -1,0 +1,216 @@
+"""The files of configuration that let a method compete: its search, and its tables.
+
+The search has the method's candidates alone, on the data on which all methods are
+tuned.  The tables have the method among their learners, with what was selected; where
+scores of the other learners are published, it stands there alone.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm.options import Task
+from kerhrm_paper.compete.method_file import MethodFile
+from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.files import read_sources
+from kerhrm_paper.config.layout import CHECKOUT
+from kerhrm_paper.config.schema import Table, Whole
+from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.strict_yaml import Tree
+from kerhrm_paper.data.registry import DATA_SETS
+
+#: kinds of scores that need what the method does not give
+OTHER_KINDS = ("iterations",)
+
+
+class Shipped:
+    """The files of ``config/`` at a preset, without any cell resolved.
+
+    Attributes
+    ----------
+    preset : str
+    whole : Whole
+    """
+
+    def __init__(self, preset: str, root: Path = CHECKOUT) -> None:
+        sources = read_sources({"preset": preset}, [], root / "config")
+        self.preset = preset
+        self.whole = Whole.model_validate(sources.tree())
+
+    @property
+    def titles(self) -> list[str]:
+        """Names of the methods in tables."""
+        titles: list[str] = []
+        for learner in self.whole.learners.values():
+            titles += learner.titles.values()
+        return titles
+
+    def task(self, data: str) -> Task:
+        """Task of some data."""
+        data_set = self.whole.data[base_of(data)]
+        return DATA_SETS[data_set.generator].task
+
+    def tables_of(self, method: MethodFile, names: Sequence[str]) -> list[str]:
+        """The tables that a method enters: those that are named, else those of ``all``
+        that it can.
+
+        Raises KerhrmError for a name that is no table, or that the method cannot enter.
+        """
+        tables = self.whole.tables
+        for name in names:
+            if name not in tables:
+                problem = f"--tables: no table is called '{name}'"
+                raise KerhrmError(problem, nearest(name, tables))
+            if problem := self._obstacle(method, tables[name]):
+                raise KerhrmError(f"--tables: {name} {problem}", "leave it out")
+        if names:
+            return list(dict.fromkeys(names))
+        entered = []
+        for name, table in tables.items():
+            if table.in_all and not self._obstacle(method, table):
+                entered.append(name)
+        return entered
+
+    def _obstacle(self, method: MethodFile, table: Table) -> str:
+        """Why a method cannot enter a table; empty if it can."""
+        if table.kind in OTHER_KINDS:
+            return f"is of {table.kind}, which a method that competes does not give"
+        task = self.task(next(iter(table.data)))
+        if task not in method.method.tasks:
+            return f"is a {task}, which {method.name} does not learn"
+        if len(method.candidates) > 1:
+            for source in self._sources(table):
+                if self.whole.data[source].tuning is None:
+                    return f"is on {source}, on which nothing is tuned"
+        return ""
+
+    def _sources(self, table: Table) -> list[str]:
+        """Data sets on which a table's learners are tuned."""
+        sources = []
+        for data in table.data:
+            base = base_of(data)
+            sources.append(self.whole.data[base].select_on or base)
+        return list(dict.fromkeys(sources))
+
+    # --- layers ----------------------------------------------------------------------
+
+    def search(self, method: MethodFile, tables: Sequence[str], minutes: float) -> Tree:
+        """The search of a method for some tables: a further file of configuration."""
+        searched: dict[str, None] = {}
+        for name in tables:
+            searched |= dict.fromkeys(self._sources(self.whole.tables[name]))
+        layer: Tree = {
+            "learners": {method.name: _learner(method, minutes)},
+            "tables": dict.fromkeys(self.whole.tables),
+            "data": {},
+        }
+        if self.preset == "smoke":
+            layer["search"] = True
+        for name, data in self.whole.data.items():
+            if data.tuning is None:
+                continue
+            if name not in searched:
+                layer["data"][name] = {"tuning": None}
+                continue
+            layer["tables"][f"search-{name}"] = {
+                "title": f"Candidates on {name}",
+                "data": data.tuning.data,
+                "learners": [method.name],
+            }
+        return layer
+
+    def tables(
+        self,
+        method: MethodFile,
+        tables: Sequence[str],
+        minutes: float,
+        *,
+        selected: Tree,
+        published: Mapping[str, Path],
+    ) -> Tree:
+        """The tables that a method enters: a further file of configuration.
+
+        Parameters
+        ----------
+        method : MethodFile
+            That competes.
+        tables : sequence of str
+            That it enters.
+        minutes : float
+            Of a fit, at most.
+        selected : dict
+            Options by data set and criterion.
+        published : mapping of str to Path
+            Scores of the other learners, by table.
+        """
+        layer: Tree = {
+            "learners": {method.name: _learner(method, minutes)},
+            "tables": {},
+            "selected": {},
+        }
+        for data, by_criterion in selected.items():
+            layer["selected"][data] = {method.name: by_criterion}
+        for name, table in self.whole.tables.items():
+            if name not in tables:
+                layer["tables"][name] = None
+                continue
+            layer["tables"][name] = _entered(table, method.name, name in published)
+        if published:
+            layer["published"] = {name: str(path) for name, path in published.items()}
+        return layer
+
+
+def _learner(method: MethodFile, minutes: float) -> Tree:
+    """The learner of a method."""
+    learner: Tree = {
+        "method": method.name,
+        "titles": method.titles,
+        "timeout": minutes,
+    }
+    if len(method.candidates) == 1:
+        learner["options"] = _plain(method, method.candidates[0])
+    elif method.candidates:
+        tried = [_plain(method, candidate) for candidate in method.candidates]
+        learner["candidates"] = tried
+    return learner
+
+
+def _plain(method: MethodFile, candidate: Tree) -> Tree:
+    """A candidate's options as YAML has them."""
+    values = method.method.options(**candidate).model_dump(mode="json")
+    return {key: values[key] for key in candidate}
+
+
+def _entered(table: Table, name: str, alone: bool) -> Tree:
+    """A table with a method behind its learners, or alone."""
+
+    def with_method(learners: Collection[str]) -> list[str]:
+        return [name] if alone else [*learners, name]
+
+    entered: Tree = {}
+    if table.learners:
+        entered["learners"] = with_method(table.learners)
+    for data, of_data in table.data.items():
+        if of_data.learners is not None:
+            entered.setdefault("data", {})
+            entered["data"][data] = {"learners": with_method(of_data.learners)}
+    return entered
+
+
+def seeds(preset: str, tables: Collection[str]) -> Iterator[tuple[str, str, list[Any]]]:
+    """Table, data, and the replicates that a learner has there without a say.
+
+    ERM stands for it, as its name is in no map of seeds.
+    """
+    whole = Shipped(preset).whole
+    layer: Tree = dict.fromkeys(whole.tables)
+    for name in tables:
+        layer[name] = _entered(whole.tables[name], "erm", alone=True)
+    config = load_config({"preset": preset, "tables": layer})
+    for name, table in config.tables.items():
+        for row in table.rows:
+            cell = config.learner(row.data, row.learner)
+            names = config.data(row.data).seeds.names[: cell.n_seeds]
+            yield name, row.data, list(names)[: table.n_seeds]

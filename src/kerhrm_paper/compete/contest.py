@@ -1,0 +1,284 @@
+"""``kerhrm compete``: from a file with a method to its ranks.
+
+The method's file is copied to ``results/compete/NAME/site``, with an entry point, so
+that Snakemake finds the method as that of an installed package.  Two files of
+configuration make the search and the tables; what is new of a second start runs again.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from kerhrm.errors import FileError, KerhrmError
+from kerhrm.files import write_text
+from kerhrm.plugins import PLACES
+from kerhrm_paper.compete import template
+from kerhrm_paper.compete.configuration import Shipped
+from kerhrm_paper.compete.method_file import load_method
+from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
+from kerhrm_paper.compete.published import published_scores
+from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
+from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.views import Cell
+from kerhrm_paper.evaluation.comparisons import PROPOSED
+from kerhrm_paper.reporting import figures
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.seed_figure import every_seed
+from kerhrm_paper.runs import costs, provenance
+from kerhrm_paper.runs.arrays import reading
+
+FOLDER = Path("results/compete")
+REFERENCE = Path("results/reference")
+TIMEOUT = 10.0  #: minutes of a fit
+MANY = 10  #: settings, too many for a figure with a panel each
+
+
+def write_template(path: Path) -> None:
+    """Write a method that runs as it is; refuse a file that is there."""
+    if path.exists():
+        raise FileError(f"{path} exists already", "name another file")
+    if path.suffix != ".py":
+        raise KerhrmError(
+            f"{path} is no Python file", "give it a name that ends in .py"
+        )
+    write_text(path, Path(template.__file__).read_text("utf-8"))
+
+
+class Contest:
+    """A method among the published ones.
+
+    Parameters
+    ----------
+    file : Path
+        With the method.
+    tables : sequence of str
+        That it enters; all that it can, if there are none.
+    preset : str
+        smoke, paper or fresh.
+    minutes : float
+        Of a fit, at most.
+    cores : int
+        That run at once.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        tables: Sequence[str],
+        *,
+        preset: str,
+        minutes: float,
+        cores: int,
+    ) -> None:
+        if not any(Path(name).is_file() for name in costs.SNAKEFILES):
+            problem = f"{Path.cwd()} is not a checkout of the workflow"
+            raise KerhrmError(problem, "cd to the checkout, and run the command there")
+        if not 0 < minutes < float("inf"):
+            problem = f"--timeout must be a positive number of minutes; got {minutes}"
+            raise KerhrmError(problem, f"the default is {TIMEOUT:g}")
+        if cores < 1:
+            raise KerhrmError(
+                f"--cores must be at least 1; got {cores}", "use --cores 1"
+            )
+        shipped = Shipped(preset)
+        self.method = load_method(file, shipped.whole.learners, shipped.titles)
+        self.shipped = shipped
+        self.preset = preset
+        self.minutes = minutes
+        self.cores = cores
+        self.names = shipped.tables_of(self.method, tables)
+        if not self.names:
+            problem = f"{self.method.name} can enter no table"
+            raise KerhrmError(problem, "correct its tasks")
+        self.folder = FOLDER / self.method.name
+        self.run = Run(self.folder / preset)
+
+    def hold(self) -> Results:
+        """Search, make the tables, and write ``ranks.csv`` and the page.
+
+        Raises KerhrmError if Snakemake fails; the same command continues then.
+        """
+        self.method.install(self.folder / "site")
+        published: dict[str, Path] = {}
+        reasons: dict[str, str] = {}
+        if self.preset != "smoke":
+            published, reasons = published_scores(self.preset, self.names, REFERENCE)
+        selected, candidates = self._search()
+        layer = self.shipped.tables(
+            self.method,
+            self.names,
+            self.minutes,
+            selected=selected,
+            published=published,
+        )
+        print(f"tables: {', '.join(self.names)}", flush=True)
+        for name, reason in reasons.items():
+            print(f"{name}: {reason}; all methods are trained", flush=True)
+        self._snakemake(
+            self.names, layer, f"{self.preset}.yaml", self.preset, self.folder
+        )
+        results = self._results(candidates, published)
+        text = results.ranks.to_csv(index=False, float_format="%.6g")
+        write_text(self.run.folder / "ranks.csv", text)
+        write_text(self.page, ranking_page(results))
+        return results
+
+    @property
+    def page(self) -> Path:
+        """File of the page."""
+        return self.run.folder / "ranks.html"
+
+    # --- steps -----------------------------------------------------------------------
+
+    def _search(self) -> tuple[dict[str, Any], pd.DataFrame]:
+        """What is selected by data set and criterion, and the candidates' scores."""
+        if len(self.method.candidates) < 2:
+            return {}, pd.DataFrame()
+        preset = "smoke" if self.preset == "smoke" else "tuning"
+        shipped = Shipped(preset)
+        layer = shipped.search(self.method, self.names, self.minutes)
+        n_tried = len(self.method.candidates)
+        names = [table.removeprefix("search-") for table in _made(layer["tables"])]
+        print(f"search: {n_tried} candidates on {', '.join(names)}", flush=True)
+        folder = self.folder / "search"
+        self._snakemake(["select"], layer, f"search-{preset}.yaml", preset, folder)
+        selected = {}
+        scores = {}
+        for name in names:
+            stem = folder / preset / "selected" / name
+            path = stem.with_suffix(".yaml")
+            with reading(path):
+                selected[name] = read_yaml(path)[self.method.name]
+                scores[name] = pd.read_csv(stem.with_suffix(".csv"))
+        return selected, candidates_table(scores)
+
+    def _snakemake(
+        self,
+        targets: Sequence[str],
+        layer: Mapping[str, Any],
+        name: str,
+        preset: str,
+        results: Path,
+    ) -> None:
+        """Run Snakemake with a further file of configuration."""
+        file = self.folder / name
+        text = yaml.safe_dump(dict(layer), sort_keys=False, default_flow_style=None)
+        write_text(file, text)
+        command = [sys.executable, "-m", "snakemake", *targets]
+        command += ["--cores", str(self.cores)]
+        command += ["--config", f"preset={preset}", f"results={results}"]
+        command += ["--configfile", str(file)]
+        done = subprocess.run(command, env=self._environment())
+        if done.returncode:
+            problem = f"Snakemake ended with status {done.returncode}"
+            hint = "see the lines above; the same command continues"
+            raise KerhrmError(problem, hint)
+
+    def _environment(self) -> dict[str, str]:
+        """Variables with which Python finds the method, among what it found before."""
+        site = str((self.folder / "site").resolve())
+        environment = dict(os.environ)
+        for name in ("PYTHONPATH", PLACES):
+            places = environment.get(name)
+            if name == "PYTHONPATH" or places is not None:
+                environment[name] = os.pathsep.join(filter(None, [site, places]))
+        return environment
+
+    # --- results ---------------------------------------------------------------------
+
+    def _results(
+        self, candidates: pd.DataFrame, published: Mapping[str, Path]
+    ) -> Results:
+        titles = list(self.method.titles.values())
+        found = ranks(self.run, self._kinds(), titles, self._costs(published))
+        comparisons = []
+        for name in self.names:
+            frame = self.run.comparisons(name)
+            is_own = frame["baseline"].isin(titles) & frame["method"].isin(PROPOSED[:1])
+            comparisons.append(frame[is_own].assign(table=name))
+        compared = pd.concat(comparisons, ignore_index=True)
+        columns = ["table", "metric", "baseline", "difference", "ci_low", "ci_high"]
+        compared = compared[[*columns, "p_holm", "outcome"]]
+        notices = []
+        if mark := self.run.mark(self.run.cells(*self.names)):
+            notices.append(f"These are no findings: {mark}.")
+        if published:
+            text = f"Scores of the other methods in {', '.join(published)} are the "
+            notices.append(text + "published ones, and their seconds of that machine.")
+        return Results(
+            titles=titles,
+            minutes=self.minutes,
+            ranks=found,
+            tables={name: self.run.title(name) for name in self.names},
+            comparisons=compared.round(4),
+            candidates=candidates,
+            notices=notices,
+            figures=self._figures(found["table"].unique()),
+        )
+
+    def _figures(self, names: Iterable[str]) -> dict[str, Path]:
+        """Every seed of all methods of some tables, as in their notebooks; a table's
+        own figure may show others alone."""
+        paths = {}
+        for name in names:
+            cells = self.run.cells(name)
+            if cells["setting"].nunique() >= MANY:
+                continue
+            figure = every_seed(self.run.scores(name), cells, self.run.title(name))
+            stem = self.run.folder / "figures" / f"{name}-methods"
+            figures.save(figure, stem)
+            paths[name] = stem.with_suffix(".png")
+        return paths
+
+    def _kinds(self) -> dict[str, str]:
+        """Kinds of the tables, by name."""
+        tables = self.shipped.whole.tables
+        return {name: tables[name].kind or "" for name in self.names}
+
+    def _costs(self, published: Mapping[str, Path]) -> dict[Cell, float]:
+        """Seconds of a fit by data and learner, of this run and of what is
+        published."""
+        found: dict[Cell, float] = {}
+        if published:
+            found |= self._published_costs(published)
+        fits = []
+        for name in self.names:
+            record = provenance.read(self.run.folder, f"scores/{name}.csv.gz")
+            params = record["params"] if record else {"table": {"rows": []}}
+            for row in params["table"]["rows"]:
+                data, learner = row["data"], row["learner"]
+                number = params["n_seeds"][f"{data}/{learner}"]
+                fits.append(Fits(data, learner, row["trained"], number))
+        return found | seconds_a_fit(costs.measured(self.run.folder), fits)
+
+    def _published_costs(self, published: Mapping[str, Path]) -> dict[Cell, float]:
+        """Seconds of a fit of the other learners; none if the configuration is
+        refused."""
+        try:
+            config = load_config({"preset": self.preset})
+        except KerhrmError:
+            return {}
+        fits = []
+        for name in published:
+            for row in config.tables[name].rows:
+                number = config.learner(row.data, row.learner).n_seeds
+                fits.append(Fits(row.data, row.learner, row.trained, number))
+        return seconds_a_fit(costs.stored(REFERENCE / costs.FILE), fits)
+
+
+def _made(tables: Mapping[str, Any]) -> list[str]:
+    """Tables that are not left out."""
+    return [name for name, table in tables.items() if table is not None]
+
+
+def compete(contest: Contest) -> str:
+    """Hold a contest; return what a terminal shows of it."""
+    results = contest.hold()
+    return "\n".join([*sentences(results), f"open {contest.page}"])

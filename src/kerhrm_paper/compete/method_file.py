@@ -1,0 +1,213 @@
+"""A file with a method, loaded once and refused in one line if it cannot compete."""
+
+import contextlib
+import importlib.util
+import re
+import shutil
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kerhrm.errors import FileError, KerhrmError, shortened, shown
+from kerhrm.files import write_text
+from kerhrm.methods.base import Method
+from kerhrm.methods.registry import METHODS, check_method
+from kerhrm_paper.config.fields import check_base
+from kerhrm_paper.config.nameable import nameable
+from kerhrm_paper.config.rows import plain
+from kerhrm_paper.config.spelling import spell
+from kerhrm_paper.config.strict_yaml import Tree
+
+CANDIDATES = 8  #: of every method, at most
+GROUP = "kerhrm.methods"  #: of the entry points
+
+
+@dataclass(frozen=True)
+class MethodFile:
+    """A method that competes.
+
+    Attributes
+    ----------
+    path : Path
+        Its file.
+    module : str
+        Name under which jobs import a copy of the file.
+    method : Method
+        Its declaration, ``METHOD``.
+    title : str
+        Its name in tables, ``TITLE`` or the method's name.
+    candidates : list of dict
+        Options to try, ``CANDIDATES``.
+    """
+
+    path: Path
+    module: str
+    method: Method
+    title: str
+    candidates: list[Tree]
+
+    @property
+    def name(self) -> str:
+        """Name of the method, and of its folder."""
+        return self.method.name
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What tables call its outputs."""
+        if len(self.method.outputs) == 1:
+            return {self.method.outputs[0]: self.title}
+        return {output: f"{self.title} ({output})" for output in self.method.outputs}
+
+    def install(self, folder: Path) -> None:
+        """Write a folder for ``sys.path``: a copy of the file, with the entry point of
+        its method; what was there goes."""
+        shutil.rmtree(folder, ignore_errors=True)
+        copy = folder / f"{self.module}.py"
+        info = folder / f"{self.module}-0.dist-info"
+        info.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.path, copy)
+        package = self.module.replace("_", "-")
+        metadata = f"Metadata-Version: 2.1\nName: {package}\nVersion: 0\n"
+        write_text(info / "METADATA", metadata)
+        points = f"[{GROUP}]\n{self.name} = {self.module}:METHOD\n"
+        write_text(info / "entry_points.txt", points)
+
+
+def load_method(
+    path: Path, learners: Collection[str], titles: Collection[str]
+) -> MethodFile:
+    """Import the file and check what it declares.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    learners, titles : collection of str
+        Names and titles that are taken.
+
+    Returns
+    -------
+    MethodFile
+        What it declares.
+
+    Raises
+    ------
+    KerhrmError
+        In one line: if the file is not there, raises when it is imported, has no
+        method, or a name, a title, an option or a candidate that cannot be.
+    """
+    module = _imported(path)
+    method = _method(path, module)
+    with _placing(path, "METHOD"):
+        check_method(method.name, method)
+        _check_name(method.name, learners)
+        if method.iterates:
+            problem = (
+                "iterates=True is for tables of iterations, which it does not enter"
+            )
+            raise KerhrmError(problem, "leave it out")
+    title = getattr(module, "TITLE", method.name)
+    with _placing(path, "TITLE"):
+        _check_title(title, titles)
+    candidates = getattr(module, "CANDIDATES", [])
+    with _placing(path, "CANDIDATES"):
+        _check_candidates(candidates, method)
+    return MethodFile(path, module.__name__, method, title, list(candidates))
+
+
+@contextlib.contextmanager
+def _placing(path: Path, key: str) -> Iterator[None]:
+    """Put the file and the name in it in front of an error."""
+    try:
+        yield
+    except KerhrmError as error:
+        raise KerhrmError(f"{path}: {key}: {error.problem}", error.hint) from error
+
+
+def _imported(path: Path) -> ModuleType:
+    """The module of a file, imported once."""
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        hint = f"kerhrm compete --new {path} writes a template"
+        raise FileError(f"{path} {what}", "name its file" if path.is_dir() else hint)
+    if path.suffix != ".py":
+        raise KerhrmError(
+            f"{path} is no Python file", "give it a name that ends in .py"
+        )
+    name = "compete_" + re.sub(r"\W", "_", path.stem)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # the file's code may do anything
+        del sys.modules[name]
+        what = shortened(f"{type(error).__name__}: {error}", 200)
+        hint = "correct it; it must import by itself, with what is installed"
+        raise KerhrmError(f"{path} cannot be imported: {what}", hint) from error
+    return module
+
+
+def _method(path: Path, module: ModuleType) -> Method:
+    """The method of a module; KerhrmError if it has none."""
+    method = getattr(module, "METHOD", None)
+    if isinstance(method, Method):
+        return method
+    problem = f"{path} has no method called METHOD"
+    hint = 'end it with METHOD = Method("name", MyOptions, train)'
+    if method is not None:
+        problem = f"{path}: METHOD must be a Method; got {shown(method)}"
+    for name, value in vars(module).items():
+        if isinstance(value, Method):
+            hint = f"call {name} METHOD"
+    raise KerhrmError(problem, hint)
+
+
+def _check_name(name: str, learners: Collection[str]) -> None:
+    """Refuse a name that is taken, or that cannot be a folder."""
+    try:
+        check_base(name)
+    except ValueError as error:
+        raise KerhrmError(f"the name {shown(name)} {error}", "rename it") from error
+    taken = {known.casefold() for known in (*METHODS, *learners)}
+    if name.casefold() in taken:
+        problem = f"a method called {name} exists already"
+        raise KerhrmError(problem, "give yours another name")
+
+
+def _check_title(title: Any, titles: Collection[str]) -> None:
+    """Refuse what cannot name the rows of a method."""
+    if not isinstance(title, str) or not plain(title):
+        raise KerhrmError(f"it must be a text; got {shown(title)}", "write a name")
+    if plain(title) in map(plain, titles) or title.startswith("ref: "):
+        raise KerhrmError(
+            f"rows of tables are called {title!r} already", "choose another"
+        )
+
+
+def _check_candidates(candidates: Any, method: Method) -> None:
+    """Refuse candidates that are too many, wrong, or alike."""
+    if not isinstance(candidates, list) or not all(
+        isinstance(candidate, dict) for candidate in candidates
+    ):
+        problem = f"they must be a list of dicts of options; got {shown(candidates)}"
+        raise KerhrmError(problem, 'write [{"learning_rate": 0.001}, ...]')
+    if len(candidates) > CANDIDATES:
+        problem = f"they must be at most {CANDIDATES}, as those of every method"
+        raise KerhrmError(f"{problem}; got {len(candidates)}", "leave some out")
+    schema = nameable(method.options)
+    numbers: dict[str, int] = {}
+    for number, candidate in enumerate(candidates):
+        parsed = method.options.parse(candidate, where=f"number {number}: ")
+        values = parsed.model_dump(mode="json")
+        name = spell(method.name, {key: values[key] for key in candidate}, schema)
+        if name in numbers:
+            problem = f"number {number} is the same as number {numbers[name]}"
+            raise KerhrmError(problem, "leave one out")
+        numbers[name] = number

@@ -1,0 +1,236 @@
+"""The page that ranks a method among the published ones."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from kerhrm_paper.reporting.page import framed, page
+from kerhrm_paper.runs.limited import in_words
+
+#: metrics in words
+WORDS = {
+    "test_acc": "test accuracy",
+    "worst_acc": "worst accuracy",
+    "mean_error": "mean error",
+    "worst_error": "worst error",
+    "mse": "mean squared error",
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page shows.
+
+    Attributes
+    ----------
+    titles : sequence of str
+        Rows of the method.
+    minutes : float
+        Limit of a fit.
+    ranks : DataFrame
+        Of :func:`kerhrm_paper.compete.ranks.ranks`.
+    tables : mapping of str to str
+        Titles of the tables by name.
+    comparisons : DataFrame
+        Of KerHRM with the method, by table.
+    candidates : DataFrame
+        Candidates of the search by data set; empty if there was none.
+    notices : sequence of str
+        What a reader has to know of the numbers.
+    figures : mapping of str to Path
+        Images (PNG) with all methods, by table.
+    """
+
+    titles: Sequence[str]
+    minutes: float
+    ranks: pd.DataFrame
+    tables: Mapping[str, str]
+    comparisons: pd.DataFrame
+    candidates: pd.DataFrame
+    notices: Sequence[str] = ()
+    figures: Mapping[str, Path] = field(default_factory=dict)
+
+
+def sentences(results: Results) -> list[str]:
+    """The answer for each table, in a line."""
+    lines = []
+    own = results.ranks[results.ranks["method"].isin([*results.titles])]
+    for row in own.to_dict("records"):
+        start = f"{row['table']}: {row['method']}"
+        if row["reason"]:
+            lines.append(f"{start} has no rank: {row['reason']}.")
+            continue
+        of = f"of {row['n_methods']}"
+        text = f"{start} is number {row['rank']} {of} by {WORDS[row['metric']]}"
+        text += f" ({row['mean']:.3f})"
+        if row["worst_metric"]:
+            text += f" and number {row['worst_rank']} {of} by"
+            text += f" {WORDS[row['worst_metric']]} ({row['worst']:.3f})"
+        lines.append(f"{text}.")
+    return lines
+
+
+def ranking_page(results: Results) -> str:
+    """The page as HTML."""
+    title = f"{results.titles[0]} among the published methods"
+    parts = [f"<h1>{escape(title)}</h1>", _list(sentences(results))]
+    parts += [f"<p>{escape(notice)}</p>" for notice in results.notices]
+    for name, of_table in results.ranks.groupby("table", sort=False):
+        parts.append(_section(str(name), of_table, results))
+    parts.append(_others(results))
+    if len(results.comparisons):
+        parts.append("<h2>Compared with KerHRM</h2>")
+        parts.append(
+            "<p>Difference of the means over settings, KerHRM minus the method, paired "
+            "over seeds, with its 95 % interval; better or worse at 5 % after Holm's "
+            "correction over the table.</p>"
+        )
+        parts.append(_table(results.comparisons))
+    parts.append(_candidates(results))
+    parts.append(_how(results))
+    return page(title, framed("\n".join(filter(None, parts))))
+
+
+def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
+    """Ranks of a table."""
+    first = ranked.iloc[0]
+    metric, worst = first["metric"], first["worst_metric"]
+    rows = []
+    for row in ranked.to_dict("records"):
+        cells = {
+            "rank": _rank(row["rank"]),
+            "method": row["method"],
+            WORDS[metric]: _interval(row["mean"], row["ci_low"], row["ci_high"]),
+        }
+        if worst:
+            interval = _interval(row["worst"], row["worst_low"], row["worst_high"])
+            cells["rank by the worst"] = _rank(row["worst_rank"])
+            cells[WORDS[worst]] = interval
+        cells["seconds a fit"] = _seconds(row["seconds"])
+        cells["remark"] = row["reason"]
+        if row["method"] in results.titles:
+            cells["method"] = f"\N{BLACK RIGHT-POINTING TRIANGLE} {row['method']}"
+        rows.append(cells)
+    heading = f"<h2>{escape(results.tables[name])}</h2>"
+    n_settings = (
+        f"{first['n_settings']} setting{'s' if first['n_settings'] > 1 else ''}"
+    )
+    about = (
+        f"<p>Mean over {n_settings} and all seeds, 95 % interval; rank 1 is the best."
+    )
+    parts = [heading, f"{about} {_links(name)}</p>", _table(rows)]
+    if name in results.figures:
+        image = base64.b64encode(results.figures[name].read_bytes()).decode()
+        text = f"every seed of each method: {escape(results.tables[name])}"
+        parts.append(f'<img alt="{text}" src="data:image/png;base64,{image}">')
+    return "\n".join(parts)
+
+
+def _others(results: Results) -> str:
+    """Links to the tables without ranks."""
+    names = [name for name in results.tables if name not in set(results.ranks["table"])]
+    if not names:
+        return ""
+    items = [f"{escape(results.tables[name])}: {_links(name)}" for name in names]
+    listed = "".join(f"<li>{item}</li>" for item in items)
+    return f"<h2>Tables without ranks</h2>\n<ul>{listed}</ul>"
+
+
+def _candidates(results: Results) -> str:
+    """What the search tried and chose."""
+    if results.candidates.empty:
+        return ""
+    return (
+        "<h2>Candidates</h2>\n<p>Scores on the tuning seeds by each criterion, the "
+        "larger the better; the method's own is the first one. The oracle sees test "
+        f"points and gives a bound.</p>\n{_table(results.candidates)}"
+    )
+
+
+def _how(results: Results) -> str:
+    """How the numbers came about."""
+    return (
+        "<h2>How this was made</h2>\n"
+        "<p>All methods have the same data, seeds and initial networks. Each is tuned "
+        "by its own criterion among at most eight candidates, on seeds that no table "
+        f"has. A fit of {escape(results.titles[0])} has at most "
+        f"{in_words(results.minutes)}. Seconds a fit are those of a method's jobs over "
+        "the number of their fits, with the start of Python and without the features "
+        "that several methods share. <code>ranks.csv</code> has all numbers.</p>"
+    )
+
+
+def _links(name: str) -> str:
+    files = {
+        "table": f"tables/{name}.html",
+        "figure": f"figures/{name}.png",
+        "comparisons": f"tables/{name}-comparisons.csv",
+    }
+    links = [f'<a href="{escape(file)}">{text}</a>' for text, file in files.items()]
+    return ", ".join(links)
+
+
+def _table(rows: Any) -> str:
+    frame = pd.DataFrame(rows)
+    return str(frame.to_html(index=False, border=0, na_rep=""))
+
+
+def _list(lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>"
+
+
+def _rank(value: Any) -> str:
+    return "" if pd.isna(value) else str(int(value))
+
+
+def _seconds(value: float) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def _interval(mean: float, low: float, high: float) -> str:
+    if pd.isna(mean):
+        return "failed"
+    if pd.isna(low):
+        return f"{mean:.3f}"
+    return f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def candidates_table(scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Candidates of all searches as the page shows them.
+
+    Parameters
+    ----------
+    scores : mapping of str to DataFrame
+        Scores of the candidates by data set, of
+        :func:`kerhrm_paper.evaluation.selection.search`.
+    """
+    rows = []
+    for data, frame in scores.items():
+        criteria = [name for name in frame if name not in ("learner", "options")]
+        winners = {name: frame[name].idxmax() for name in criteria}
+        for number, candidate in frame.iterrows():
+            row = {"data": data, "options": _worded(json.loads(candidate["options"]))}
+            for name in criteria:
+                row[name] = _score(candidate[name], number == winners[name])
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _score(score: float, is_selected: bool) -> str:
+    """Score of a candidate, marked if a criterion selects it."""
+    if score == float("-inf"):
+        return "failed"
+    return f"{score:.4f} \N{LEFTWARDS ARROW}" if is_selected else f"{score:.4f}"
+
+
+def _worded(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in options.items())

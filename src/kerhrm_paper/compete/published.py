@@ -1,0 +1,36 @@
+"""Scores of the other learners, where they are published for the same seeds."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from kerhrm_paper.compete.configuration import seeds
+from kerhrm_paper.reporting.run import Run
+
+
+def published_scores(
+    preset: str, tables: Collection[str], reference: Path
+) -> tuple[dict[str, Path], dict[str, str]]:
+    """Files of the published scores by table, and why there are none for the others.
+
+    A table's count if they are of the same preset, and have all seeds that a method
+    has on each of its data.
+    """
+    run = Run(reference)
+    files: dict[str, Path] = {}
+    reasons: dict[str, str] = {}
+    for name in tables:
+        path = reference / "scores" / f"{name}.csv.gz"
+        if not path.is_file():
+            reasons[name] = "its scores are not published"
+        elif run.preset(name) != preset:
+            reasons[name] = f"its scores are published for preset {run.preset(name)}"
+        else:
+            files[name] = path
+    scores = {name: run.scores(name) for name in files}
+    for name, data, wanted in seeds(preset, list(files)) if files else ():
+        of_data = scores[name]
+        known = of_data.loc[of_data["data"] == data, "seed"]
+        if not {*map(str, wanted)} <= {*map(str, known)}:
+            reasons[name] = f"its scores are published for other seeds on {data}"
+            files.pop(name, None)
+    return files, reasons

@@ -1,0 +1,213 @@
+"""Methods of tables, ranked by the paper's metric and by the worst environment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from kerhrm_paper.config.groups import unselected
+from kerhrm_paper.config.views import Cell
+from kerhrm_paper.evaluation import statistics
+from kerhrm_paper.evaluation.tables import METRICS, primary, where
+from kerhrm_paper.reporting.run import Run
+
+#: the paper's metric of a table, and the worst one
+PAIRS = (("test_acc", "worst_acc"), ("mean_error", "worst_error"), ("mse", ""))
+COLUMNS = [
+    "table",
+    "method",
+    "metric",
+    "mean",
+    "ci_low",
+    "ci_high",
+    "rank",
+    "worst_metric",
+    "worst",
+    "worst_low",
+    "worst_high",
+    "worst_rank",
+    "n_methods",
+    "n_settings",
+    "n_seeds",
+    "seconds",
+    "reason",
+]
+#: columns of whole numbers, which may be missing
+COUNTS = ("rank", "worst_rank", "n_methods", "n_settings", "n_seeds")
+REFERENCE = "ref: "  #: what titles begin with that are no method's
+#: seconds of a fit by data and learner
+Costs = Mapping[Cell, float]
+
+
+def ranks(
+    run: Run, kinds: Mapping[str, str], titles: Sequence[str], costs: Costs
+) -> pd.DataFrame:
+    """Rank the methods of each table by their means over its settings.
+
+    Parameters
+    ----------
+    run : Run
+        With scores and tables.
+    kinds : mapping of str to str
+        Kinds of the tables by name; tables by environment (kind ``shift``) have no
+        ranks, as Tables 1 and 4 hold the same methods.
+    titles : sequence of str
+        Of the method that competes.
+    costs : mapping of (str, str) to float
+        Seconds of a fit by data and learner.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`; rank 1 is the best.  Methods count that have the
+        settings of the one that competes; a setting counts if half of all methods are
+        in it.  A table in which no other method has them is left out.  A method without
+        a value in one of them has a reason and no rank.
+    """
+    rows: list[dict[str, Any]] = []
+    for table, kind in kinds.items():
+        if kind == "shift":
+            continue
+        ranked = _of_table(run, table, titles, costs)
+        if any(row["method"] not in titles for row in ranked):
+            rows += ranked
+    counts = dict.fromkeys(COUNTS, "Int64")
+    return pd.DataFrame(rows, columns=COLUMNS).astype(counts)
+
+
+def _of_table(
+    run: Run, table: str, titles: Sequence[str], costs: Costs
+) -> list[dict[str, Any]]:
+    scores = run.scores(table)
+    is_trained = ~scores["method"].str.startswith(REFERENCE)
+    scores = scores[primary(scores) & is_trained]
+    metric, worst = next(pair for pair in PAIRS if pair[0] in {*scores["metric"]})
+    settings = _settings(scores, titles)
+    scores = scores[scores["setting"].isin(settings)]
+    rows = []
+    for method, of_method in scores.groupby("method", sort=False):
+        if of_method["setting"].nunique() < len(settings):
+            continue
+        summary = _summary(where(of_method, metric=metric))
+        of_worst = _summary(where(of_method, metric=worst))
+        rows.append(
+            {
+                "table": table,
+                "method": method,
+                "metric": metric,
+                **{key: summary[key] for key in ("mean", "ci_low", "ci_high")},
+                "worst_metric": worst,
+                "worst": of_worst["mean"],
+                "worst_low": of_worst["ci_low"],
+                "worst_high": of_worst["ci_high"],
+                "n_settings": len(settings),
+                "n_seeds": summary["n_seeds"],
+                "seconds": _seconds(of_method, costs),
+                "reason": _reason(of_method),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    frame["n_methods"] = len(frame)
+    frame["rank"] = _ranked(frame["mean"], metric)
+    frame["worst_rank"] = _ranked(frame["worst"], worst or metric)
+    frame = frame.sort_values(["rank", "worst_rank"], na_position="last")
+    return frame.to_dict("records")
+
+
+def _settings(scores: pd.DataFrame, titles: Sequence[str]) -> list[str]:
+    """Settings of the method that competes that half of all methods have."""
+    methods = scores.groupby("setting", sort=False)["method"].agg(set)
+    n_methods = scores["method"].nunique()
+    own = [setting for setting in methods.index if {*titles} & methods[setting]]
+    common = [setting for setting in own if 2 * len(methods[setting]) >= n_methods]
+    return common or own
+
+
+def _summary(values: pd.DataFrame) -> dict[str, float | int]:
+    """Mean and interval over seeds of a method's means over settings."""
+    if values.empty:
+        return statistics.summarise([float("nan")])
+    wide = values.pivot(index="seed", columns="setting", values="value")
+    return statistics.summarise(wide.mean(axis=1, skipna=False))
+
+
+def _ranked(means: pd.Series, metric: str) -> pd.Series:
+    """Ranks from 1, the best; means that are equal but for rounding share one."""
+    merit = METRICS[metric].merit
+    assert merit is not None
+    return merit(means.round(10)).rank(ascending=False, method="min")
+
+
+def _seconds(rows: pd.DataFrame, costs: Costs) -> float:
+    """Mean seconds of a fit over the data; NaN where they are not known."""
+    cells = {*zip(rows["data"], rows["learner"], strict=True)}
+    known = [costs[cell] for cell in cells if cell in costs]
+    return sum(known) / len(known) if known else float("nan")
+
+
+def _reason(rows: pd.DataFrame) -> str:
+    """Why seeds have no value: the first reason of each setting."""
+    failed = rows[rows["value"].isna()].drop_duplicates("setting")
+    settings = failed.groupby("reason", sort=False)["setting"].agg(", ".join)
+    texts = []
+    for reason, named in settings.items():
+        texts.append(f"{reason or 'no value'} ({named})")
+    return "; ".join(texts)
+
+
+# --- cost ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The fits behind a row of scores.
+
+    Attributes
+    ----------
+    data, learner : str
+        Names of the row.
+    trained : str
+        The learner's name that was trained.
+    number : int
+        Of the replicates.
+    """
+
+    data: str
+    learner: str
+    trained: str
+    number: int
+
+
+def seconds_a_fit(measured: pd.DataFrame, rows: Sequence[Fits]) -> dict[Cell, float]:
+    """Seconds of a fit by data and learner.
+
+    A job trains a learner by several criteria, so that its seconds are shared by the
+    fits of all of them.
+
+    Parameters
+    ----------
+    measured : DataFrame
+        Of :func:`kerhrm_paper.runs.costs.measured`.
+    rows : sequence of Fits
+        All that the jobs have trained.
+    """
+    seconds: dict[Cell, float] = {}
+    for place, took in zip(measured["place"], measured["seconds"], strict=True):
+        data, _, rest = str(place).partition("/")
+        learner = unselected(rest.partition("/")[0])
+        seconds[data, learner] = seconds.get((data, learner), 0.0) + took
+    cells: dict[Cell, int] = {}
+    for row in rows:
+        known = cells.get((row.data, row.trained), 0)
+        cells[row.data, row.trained] = max(known, row.number)
+    totals: dict[Cell, int] = {}
+    for (data, trained), number in cells.items():
+        learner = unselected(trained)
+        totals[data, learner] = totals.get((data, learner), 0) + number
+    found: dict[Cell, float] = {}
+    for row in rows:
+        job = (row.data, unselected(row.trained))
+        if job in seconds:
+            found[row.data, row.learner] = seconds[job] / totals[job]
+    return found

@@ -1,0 +1,165 @@
+"""The configuration that a contest writes, and the published scores that it takes."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from method_text import TEMPLATE, Write
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.compete import published
+from kerhrm_paper.compete.configuration import Shipped
+from kerhrm_paper.compete.method_file import MethodFile, load_method
+from kerhrm_paper.compete.published import published_scores
+from kerhrm_paper.config.mark import mark
+from kerhrm_paper.evaluation.scores import COLUMNS, completed
+
+NAME = "my_method"
+
+
+@pytest.fixture(scope="module")
+def smoke() -> Shipped:
+    return Shipped("smoke")
+
+
+def layer_of_tables(smoke: Shipped, method: MethodFile, **more: Any) -> dict[str, Any]:
+    names = ["table1", "table2", "table3"]
+    arguments = {"selected": {}, "published": {}} | more
+    return smoke.tables(method, names, 2.0, **arguments)
+
+
+def test_a_method_enters_what_it_can(smoke: Shipped, write: Write) -> None:
+    text = TEMPLATE.replace(
+        "train_my_method)\n", "train_my_method, tasks=('classification',))\n"
+    )
+    method = load_method(write(text), [], [])
+    entered = smoke.tables_of(method, [])
+    assert {"table1", "table2", "table4", "peers"} <= {*entered}
+    assert not {"table3", "figure2", "figure3", "mechanism"} & {*entered}
+    assert smoke.tables_of(method, ["table4", "table1"]) == ["table4", "table1"]
+    for name, words in (
+        ("table3", "is a regression, which my_method does not learn"),
+        ("figure2", "is of iterations"),
+        ("auxiliary_houses", "is a regression"),
+        ("tabel1", "did you mean 'table1'?"),
+    ):
+        with pytest.raises(KerhrmError, match=words.replace("?", r"\?")):
+            smoke.tables_of(method, [name])
+
+
+def test_the_search_has_its_candidates_alone(
+    smoke: Shipped, method: MethodFile
+) -> None:
+    layer = smoke.search(method, ["table1", "table3"], 2.0)
+    learner = layer["learners"][NAME]
+    assert learner["candidates"] == method.candidates
+    assert (learner["timeout"], learner["method"]) == (2.0, NAME)
+    made = {name: one for name, one in layer["tables"].items() if one is not None}
+    assert {*made} == {"search-classification", "search-regression"}
+    assert all(table["learners"] == [NAME] for table in made.values())
+    assert made["search-classification"]["data"] == ["classification+r2=0.7"]
+    assert layer["data"]["houses"] == {"tuning": None}
+    assert layer["search"] is True
+    assert "search" not in Shipped("tuning").search(method, ["table1"], 2.0)
+
+
+def test_a_single_candidate_is_no_search(smoke: Shipped, write: Write) -> None:
+    start = TEMPLATE.index("CANDIDATES = [")
+    text = TEMPLATE[:start] + "CANDIDATES = [{'share': 0.3}]\n"
+    method = load_method(write(text), [], [])
+    learner = layer_of_tables(smoke, method)["learners"][NAME]
+    assert learner["options"] == {"share": 0.3}
+    assert "candidates" not in learner
+
+
+def test_tables_have_the_method_behind_their_learners(
+    smoke: Shipped, method: MethodFile
+) -> None:
+    selected = {"classification": {"pooled": {"share": 0.1}}}
+    layer = layer_of_tables(smoke, method, selected=selected)
+    tables = layer["tables"]
+    assert tables["table3"]["learners"] == ["eiil", "kerhrm", NAME]
+    assert tables["table1"]["learners"][-1] == NAME
+    few = tables["table1"]["data"]["classification+r2=0.7+scramble=identity"]
+    assert few == {"learners": ["erm", NAME]}
+    assert all(
+        data["learners"][-1] == NAME for data in tables["table2"]["data"].values()
+    )
+    assert tables["table4"] is None
+    assert layer["selected"]["classification"] == {NAME: {"pooled": {"share": 0.1}}}
+    yaml.safe_dump(layer)
+
+
+def test_where_scores_are_published_the_method_is_alone(
+    smoke: Shipped, method: MethodFile
+) -> None:
+    layer = layer_of_tables(smoke, method, published={"table3": Path("a.csv.gz")})
+    assert layer["tables"]["table3"]["learners"] == [NAME]
+    assert layer["tables"]["table1"]["learners"][0] == "erm"
+    assert layer["published"] == {"table3": "a.csv.gz"}
+
+
+def test_a_contest_marks_no_table(smoke: Shipped, method: MethodFile) -> None:
+    """What it changes is which learners tables show, and what was selected for its
+    own."""
+    shipped = {
+        "learners": {"erm": {}},
+        "tables": {name: {} for name in smoke.whole.tables},
+    }
+    selected = {"classification": {"pooled": {"share": 0.1}}}
+    layer = layer_of_tables(
+        smoke, method, selected=selected, published={"table3": Path("a.csv.gz")}
+    )
+    assert mark("paper", layer, shipped) == ""
+    layer["tables"]["table1"]["seeds"] = 2
+    assert "tables.table1.seeds" in mark("paper", layer, shipped)
+    layer["selected"]["classification"]["erm"] = {"pooled": {"steps": 3}}
+    assert "selected.classification.erm" in mark("paper", layer, shipped)
+
+
+# --- published scores -----------------------------------------------------------------
+
+
+def scores(**columns: Any) -> pd.DataFrame:
+    """Rows of scores; a column is a list or a value of all."""
+    row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
+    row |= {"data": "d", "setting": "s", "metric": "test_acc", "selection": "none"}
+    return pd.DataFrame(row | columns)[COLUMNS]
+
+
+def test_published_rows_and_then_those_of_the_method() -> None:
+    theirs = scores(
+        learner=["erm", ""], method=["ERM", "ref"], seed=5, value=[0.7, 0.5]
+    )
+    ours = scores(learner=["mine", ""], method=["M", "ref"], seed=5, value=[0.8, 0.5])
+    both = completed(ours, theirs)
+    assert both["method"].tolist() == ["ERM", "ref", "M"]
+    assert both["value"].tolist() == [0.7, 0.5, 0.8]
+    other = ours.assign(value=[0.8, 0.51])
+    with pytest.raises(KerhrmError, match="of other data"):
+        completed(other, theirs)
+
+
+def test_published_scores_count_if_preset_and_seeds_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.yaml").write_text("preset: fresh\n")
+    (tmp_path / "scores").mkdir()
+    for name, seeds in (("table1", [7, 8, 9]), ("table3", [7, 9])):
+        frame = scores(seed=seeds, value=0.5)
+        frame.to_csv(tmp_path / "scores" / f"{name}.csv.gz", index=False)
+
+    def wanted(_preset: str, tables: list[str]) -> list[tuple[str, str, list[int]]]:
+        return [(name, "d", [7, 8]) for name in tables]
+
+    monkeypatch.setattr(published, "seeds", wanted)
+    names = ["table1", "table3", "table4"]
+    files, reasons = published_scores("fresh", names, tmp_path)
+    assert files == {"table1": tmp_path / "scores" / "table1.csv.gz"}
+    assert "other seeds on d" in reasons["table3"]
+    assert "not published" in reasons["table4"]
+    files, reasons = published_scores("paper", names, tmp_path)
+    assert files == {}
+    assert "preset fresh" in reasons["table1"]

@@ -1,0 +1,123 @@
+"""Files with a method: what is read of them, and what is refused in one line."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from method_text import TEMPLATE, Write
+from plugintools import run
+
+from kerhrm import NetworkOptions, build
+from kerhrm.errors import KerhrmError
+from kerhrm.methods.inputs import Inputs
+from kerhrm_paper.compete.contest import write_template
+from kerhrm_paper.compete.method_file import MethodFile, load_method
+
+CANDIDATES = TEMPLATE[TEMPLATE.index("CANDIDATES = [") :]
+SHARE = (
+    'share: Probability = option(0.2, "of the points, those with the largest losses")\n'
+)
+
+
+def refused(path: Path) -> str:
+    """The line that refuses a file."""
+    with pytest.raises(KerhrmError) as error:
+        load_method(path, ["grayscale"], ["Mine too"])
+    text = str(error.value)
+    assert len(text.splitlines()) == 1
+    assert path.name in text
+    return text
+
+
+def test_the_template_is_a_method_of_eight_candidates(method: MethodFile) -> None:
+    assert method.name == "my_method"
+    assert method.titles == {"model": "My method"}
+    assert len(method.candidates) == 8
+    x = torch.randn(40, 2, generator=torch.Generator().manual_seed(0))
+    y = x[:, 0].sign()
+    network = build(NetworkOptions(widths=[4]), seed=0, d=2)
+    inputs = Inputs(x, y, x, y, "classification", seed=0, network=network)
+    options = method.method.options(steps=200, learning_rate=0.01, share=1.0)
+    outputs = method.method.train(inputs, options).predict(x)["model"]
+    assert float(((outputs > 0) == (y > 0)).float().mean()) > 0.9
+
+
+def test_a_file_is_imported_once(write: Write, tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    text = TEMPLATE + f"\nopen({str(count)!r}, 'a').write('x')\nprint('noise')\n"
+    load_method(write(text), [], [])
+    assert count.read_text() == "x"
+
+
+def test_outputs_have_a_title_each(write: Write) -> None:
+    declared = "train_my_method, outputs=('one', 'two'))\n"
+    text = TEMPLATE.replace("train_my_method)\n", declared)
+    method = load_method(write(text), [], [])
+    assert method.titles == {"one": "My method (one)", "two": "My method (two)"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("METHOD = M", "1 / 0\nMETHOD = M", "ZeroDivisionError: division by zero"),
+        ("METHOD = M", "import nothing_here\nMETHOD = M", "No module named"),
+        ("METHOD = M", "raise SystemExit(3)\nMETHOD = M", "SystemExit: 3"),
+        ("METHOD = M", "METHOD = = M", "SyntaxError"),
+        ("METHOD = M", "MINE = M", "has no method called METHOD; call MINE METHOD"),
+        ("METHOD = M", "METHOD = 3\nother = M", "must be a Method; got 3"),
+        ('my_method", MyOptions', 'my_method", dict', "subclass of Options"),
+        ("= option(0.2,", "= option(2.0,", "share"),
+        (SHARE, "share: Probability\n", "option share of MyOptions has no default"),
+        ("MyOptions, train_my_method)", "MyOptions, 3)", "train must be a function"),
+        ('"my_method"', '"erm"', "a method called erm exists already"),
+        ('"my_method"', '"Grayscale"', "exists already"),
+        ('"my_method"', '"my+method"', "rename it"),
+        ("train_my_method)\n", "train_my_method, iterates=True)\n", "iterates"),
+        ("train_my_method)\n", "train_my_method, tasks=('ranking',))\n", "tasks"),
+        ('"My method"', "3", "TITLE: it must be a text; got 3"),
+        ('"My method"', '"mine  Too"', "called 'mine  Too' already"),
+        (CANDIDATES, "CANDIDATES = {'share': [0.1]}", "list of dicts"),
+        (CANDIDATES, "CANDIDATES = [{}] * 9", "at most 8"),
+        (CANDIDATES, "CANDIDATES = [{'shares': 0.1}]", "did you mean 'share'?"),
+        (CANDIDATES, "CANDIDATES = [{'share': 2}]", "number 0: share=2"),
+        (CANDIDATES, "CANDIDATES = [{'share': 1}, {'share': 1.0}]", "same as number 0"),
+    ],
+)
+def test_refused_in_one_line(write: Write, old: str, new: str, words: str) -> None:
+    assert old in TEMPLATE
+    text = TEMPLATE.replace(old, new, 1)
+    assert words in refused(write(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("none.py", "--new"), ("folder.py", "is a folder"), ("mine.txt", "ends in .py")],
+)
+def test_no_file(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "mine.txt").write_text(TEMPLATE)
+    assert words in refused(tmp_path / name)
+
+
+def test_jobs_find_an_installed_method(method: MethodFile, tmp_path: Path) -> None:
+    """By its name in the registry and by its module; an older file is gone."""
+    site = tmp_path / "site"
+    method.install(site)
+    (site / "compete_older.py").write_text("")
+    method.install(site)
+    found = sorted(os.listdir(site))
+    assert found == ["compete_mine-0.dist-info", "compete_mine.py"]
+    code = "from kerhrm import METHODS; print(METHODS['my_method'].train.__module__)"
+    assert run(code, site).strip() == "compete_mine"
+
+
+def test_a_template_replaces_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "new.py"
+    write_template(path)
+    assert path.read_text() == TEMPLATE
+    with pytest.raises(KerhrmError, match=re.escape("exists already")):
+        write_template(path)
+    with pytest.raises(KerhrmError, match="no Python file"):
+        write_template(tmp_path / "new")

@@ -1,0 +1,163 @@
+"""Ranks of methods by hand, what a fit costs, and the page."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
+from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
+from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.reporting.run import Run
+
+COSTS = {("d1", "erm"): 2.0, ("d2", "erm"): 4.0, ("d1", "mine"): 0.5}
+LATE = "timed out after 1 minute"
+
+
+def rows(method: str, setting: str, **values: list[float]) -> list[dict[str, Any]]:
+    """Scores of a method on two seeds by metric; the learner is the title."""
+    return [
+        {
+            **dict.fromkeys(COLUMNS, ""),
+            "data": f"d{setting}",
+            "setting": setting,
+            "learner": method.lower(),
+            "method": method,
+            "selection": "own",
+            "seed": seed,
+            "metric": metric,
+            "value": value,
+            "reason": "" if value == value else LATE,
+        }
+        for metric, of_seeds in values.items()
+        for seed, value in enumerate(of_seeds)
+    ]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """A table of three settings, of which two have most methods."""
+    nan = float("nan")
+    scores = [
+        *rows("ERM", "1", test_acc=[0.4, 0.6], worst_acc=[0.1, 0.1]),
+        *rows("ERM", "2", test_acc=[0.6, 0.8], worst_acc=[0.3, 0.5]),
+        *rows("ERM", "3", test_acc=[0.9, 0.9], worst_acc=[0.9, 0.9]),
+        *rows("DRO", "1", test_acc=[0.5, 0.5], worst_acc=[0.3, 0.3]),
+        *rows("DRO", "2", test_acc=[0.5, 0.5], worst_acc=[0.3, 0.3]),
+        *rows("Late", "1", test_acc=[0.9, nan], worst_acc=[0.9, nan]),
+        *rows("Late", "2", test_acc=[0.9, 0.9], worst_acc=[0.9, 0.9]),
+        *rows("Half", "1", test_acc=[0.9, 0.9], worst_acc=[0.9, 0.9]),
+        *rows("Mine", "1", test_acc=[0.7, 0.7], worst_acc=[0.2, 0.2]),
+        *rows("Mine", "2", test_acc=[0.7, 0.7], worst_acc=[0.2, 0.2]),
+        *rows("Mine", "3", test_acc=[0.0, 0.0], worst_acc=[0.0, 0.0]),
+        *rows("ref: ceiling", "1", test_acc=[1.0, 1.0], worst_acc=[1.0, 1.0]),
+    ]
+    (tmp_path / "scores").mkdir()
+    path = tmp_path / "scores" / "table1.csv.gz"
+    pd.DataFrame(scores).to_csv(path, index=False)
+    return Run(tmp_path)
+
+
+def test_ranks_by_both_metrics(run: Run) -> None:
+    found = ranks(run, {"table1": "", "peers": "shift"}, ["Mine"], COSTS)
+    found = found.set_index("method")
+    assert [*found.index] == ["Mine", "ERM", "DRO", "Late"]
+    assert found["mean"].tolist()[:3] == pytest.approx([0.7, 0.6, 0.5])
+    assert found["rank"].tolist()[:3] == [1, 2, 3]
+    assert found["worst"].tolist()[:3] == pytest.approx([0.2, 0.25, 0.3])
+    assert found["worst_rank"].tolist()[:3] == [3, 2, 1]
+    assert found.loc["Late", ["rank", "worst_rank"]].isna().all()
+    assert found.loc["Late", "reason"] == f"{LATE} (1)"
+    assert {*found["n_settings"]} == {2}
+    assert found.loc["ERM", "seconds"] == 3.0
+    assert found.loc["Mine", "seconds"] == 0.5
+    assert pd.isna(found.loc["DRO", "seconds"])
+
+
+def test_a_table_of_one_method_has_no_ranks(run: Run) -> None:
+    assert ranks(run, {"table1": ""}, ["ERM", "Half", "Late", "DRO", "Mine"], {}).empty
+
+
+def test_a_lower_error_is_better(tmp_path: Path) -> None:
+    scores = [
+        *rows("ERM", "1", mean_error=[2.0, 2.0], worst_error=[3.0, 3.0]),
+        *rows("Mine", "1", mean_error=[1.0, 1.0], worst_error=[4.0, 4.0]),
+    ]
+    (tmp_path / "scores").mkdir()
+    path = tmp_path / "scores" / "table3.csv.gz"
+    pd.DataFrame(scores).to_csv(path, index=False)
+    found = ranks(Run(tmp_path), {"table3": ""}, ["Mine"], {}).set_index("method")
+    assert found.loc["Mine", ["rank", "worst_rank"]].tolist() == [1, 2]
+
+
+def test_seconds_of_all_jobs_over_all_fits() -> None:
+    """A job of several criteria, iterations, and a learner under a shorter name."""
+    places = ["d/erm", "d/k", "d/k/1", "d/k/2", "d", "d/unknown"]
+    seconds = [8.0, 1.0, 2.0, 3.0, 9.0, 9.0]
+    measured = pd.DataFrame({"place": places, "seconds": seconds})
+    rows = [
+        Fits("d", "erm", "erm", 2),
+        Fits("d", "erm+select=oracle", "erm", 2),
+        Fits("d", "erm+select=none", "erm+select=none", 2),
+        Fits("d", "k+n=2", "k", 3),
+        Fits("d", "other", "other", 3),
+    ]
+    assert seconds_a_fit(measured, rows) == {
+        ("d", "erm"): 2.0,
+        ("d", "erm+select=oracle"): 2.0,
+        ("d", "erm+select=none"): 2.0,
+        ("d", "k+n=2"): 2.0,
+    }
+
+
+def page_of(found: pd.DataFrame, **more: Any) -> Results:
+    facts: dict[str, Any] = {
+        "titles": ["Mine"],
+        "minutes": 0.5,
+        "ranks": found,
+        "tables": {"table1": "Table <1>", "peers": "Peers"},
+        "comparisons": pd.DataFrame(),
+        "candidates": pd.DataFrame(),
+    }
+    return Results(**(facts | more))
+
+
+def test_the_page_begins_with_the_answer(run: Run) -> None:
+    found = ranks(run, {"table1": ""}, ["Mine"], COSTS)
+    results = page_of(found, notices=["These are no findings: smoke sizes."])
+    (line,) = sentences(results)
+    assert line == (
+        "table1: Mine is number 1 of 4 by test accuracy (0.700) and number 3 of 4 by "
+        "worst accuracy (0.200)."
+    )
+    page = BeautifulSoup(ranking_page(results), "html.parser")
+    assert page.find("li").get_text() == line
+    assert page.find("h2").get_text() == "Table <1>"
+    text = page.get_text()
+    for words in ("no findings", "at most 30 seconds", LATE, "0.600"):
+        assert words in text
+    links = {link["href"] for link in page.find_all("a")}
+    assert {"tables/table1.html", "figures/peers.png"} <= links
+
+
+def test_a_method_without_a_result_has_its_reason(run: Run) -> None:
+    found = ranks(run, {"table1": ""}, ["Late"], COSTS)
+    (line,) = sentences(page_of(found, titles=["Late"]))
+    assert line == f"table1: Late has no rank: {LATE} (1)."
+
+
+def test_candidates_of_the_search(run: Run) -> None:
+    found = pd.DataFrame(
+        {
+            "learner": ["mine+a=1", "mine+a=2"],
+            "options": ['{"a": 1}', '{"a": 2}'],
+            "pooled": [0.5, float("-inf")],
+            "oracle": [float("-inf")] * 2,
+        }
+    )
+    shown = candidates_table({"made": found})
+    assert shown["options"].tolist() == ["a=1", "a=2"]
+    assert shown["pooled"].tolist() == ["0.5000 \N{LEFTWARDS ARROW}", "failed"]
+    assert shown["oracle"].tolist() == ["failed", "failed"]
