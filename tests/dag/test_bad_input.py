@@ -116,7 +116,7 @@ def test_a_target_that_would_be_lost(
         ("classification/Erm", ["did you mean 'erm'"]),
         ("classification/erm+steps=" + "1" * 300, ["more than 100"]),
         ("houses/kerhrm_authors_code", ["it knows classification+r2=0.7"]),
-        ("classification/kerhrm+k=50", ["name data with features.k=50"]),
+        ("classification/kerhrm+k=60", ["name data with features.k=60"]),
     ],
 )
 def test_names_of_cells(checkout: Checkout, name: str, parts: list[str]) -> None:
@@ -154,8 +154,8 @@ def test_no_target_is_all(checkout: Checkout) -> None:
         ("config/learners.yaml", "method: erm\n", "method: emr\n", ["emr", "erm"]),
         (
             "config/selected/classification.yaml",
-            "rho: 0.03",
-            "roh: 0.03",
+            "rho: 0.1",
+            "roh: 0.1",
             ["roh", "rho"],
         ),
     ],
