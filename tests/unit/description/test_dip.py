@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from kerhrm.description.dip import dip, dip_test
+from kerhrm.description.dip import LEVELS, QUANTILES, dip, dip_test
 
 
 def least_distance(sample: np.ndarray) -> float:
@@ -77,3 +77,16 @@ def test_two_modes_have_a_small_p_value_and_one_has_not() -> None:
 def test_the_dip_has_no_unit(scale: float, shift: float) -> None:
     sample = np.random.default_rng(0).normal(size=50)
     assert dip(scale * sample + shift) == pytest.approx(dip(sample))
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_the_levels_are_shares_of_uniform_samples(n: int) -> None:
+    """The table, drawn again: a level is passed by its share of the samples."""
+    random = np.random.default_rng(n)
+    n_samples = 1000
+    dips = np.array([dip(random.random(n)) for _ in range(n_samples)])
+    for level, quantile in zip(LEVELS, QUANTILES[n], strict=True):
+        passed = float((np.sqrt(n) * dips > quantile).mean())
+        standard_error = np.sqrt(level * (1 - level) / n_samples)
+        # the table's own samples scatter as well
+        assert passed == pytest.approx(level, abs=4 * standard_error + 0.002)
