@@ -94,22 +94,24 @@ def _rules(
     leaf_of_row = tree.apply(rows.x)
     rules = []
 
-    def descend(node: int, conditions: tuple[str, ...]) -> None:
+    # of a column and side the deeper condition is the narrower one, and stands alone
+    def descend(node: int, conditions: dict[tuple[int, str], str]) -> None:
         left, right = fitted.children_left[node], fitted.children_right[node]
         if left == right:
             inside = leaf_of_row == node
             shares = memberships[inside].mean(0)
             best = int(shares.argmax())
-            where = f"if {' and '.join(conditions)}" if conditions else "everywhere"
+            told = " and ".join(conditions.values())
+            where = f"if {told}" if told else "everywhere"
             found = f"{shares[best]:.0%} of {inside.sum()} rows"
             rules.append(f"{where}: {names[best]} ({found})")
             return
         j = fitted.feature[node]
         below, above = _sides(rows.names[j], rows.x[:, j], fitted.threshold[node])
-        descend(left, (*conditions, below))
-        descend(right, (*conditions, above))
+        descend(left, conditions | {(j, "below"): below})
+        descend(right, conditions | {(j, "above"): above})
 
-    descend(0, ())
+    descend(0, {})
     return rules
 
 

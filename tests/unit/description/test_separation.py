@@ -21,6 +21,15 @@ def test_the_rules_name_the_column_that_makes_the_split() -> None:
     assert "environment 1 (100% of" in next(r for r in tree.rules if "= 1" in r)
 
 
+def test_a_rule_has_the_narrower_of_two_bounds_alone() -> None:
+    """Three steps of one column: the middle one has a bound on each side."""
+    z = np.linspace(0, 3, 300)
+    rows = sorted_rows(z[:, None], np.zeros(300), names=["z"])
+    tree = separate(rows, np.eye(3)[np.minimum(z.astype(int), 2)])
+    conditions = sorted(rule.split(":")[0] for rule in tree.rules)
+    assert [condition.count("z ") for condition in conditions] == [1, 2, 1]
+
+
 def test_a_split_that_no_column_knows_is_not_told_apart() -> None:
     random = np.random.default_rng(0)
     rows = sorted_rows(random.normal(size=(300, 3)), random.normal(size=300))
