@@ -105,6 +105,7 @@ def test_each_fit_leaves_predictions_or_a_reason(
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     monkeypatch.setenv("PYTHONPATH", path)
     ours = regression(tmp_path)
+    of_other_tests = psutil.Process().children()
     learners: list[dict[str, Any]] = []
     entries = {"options": "kerhrm.methods.options:ERMOptions"}
     options = ERMOptions(steps=3).model_dump(mode="json")
@@ -141,7 +142,7 @@ def test_each_fit_leaves_predictions_or_a_reason(
             assert np.array_equal(ours_of_part, getattr(unlimited, part))
         assert limited.failed is None
     # no process outlives the job
-    assert psutil.Process().children() == []
+    assert set(psutil.Process().children()) <= set(of_other_tests)
 
 
 def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) -> None:
