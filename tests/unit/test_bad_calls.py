@@ -105,7 +105,7 @@ PARAMETERS: dict[str, list[Any]] = {
         "nowhere",
         "os:nothing",
         lambda d: None,
-        torch.nn.Linear(2, 1),
+        torch.nn.Linear(7, 1),
         functools.partial(torch.nn.Linear, out_features=1),
         None,
         [[1]],
@@ -248,7 +248,10 @@ def test_it_is_one_line(name: str) -> None:
         ({"network": (0,)}, "must be greater than 0; give hidden widths, as network="),
         ({"network": "x"}, "network: module='x'"),
         ({"network": (10**6, 10**6)}, "has 1.0e+12 weights, which are too many; give"),
-        ({"network": torch.nn.Linear(2, 1)}, "got a Linear; write def network(d)"),
+        (
+            {"network": torch.nn.Linear(7, 1)},
+            "module 'Linear' fails on points of shape",
+        ),
     ],
 )
 def test_a_parameter_is_named_with_what_it_can_be(

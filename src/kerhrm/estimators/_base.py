@@ -28,6 +28,7 @@ from kerhrm.tables.arrays import (
     read_weights,
 )
 from kerhrm.tables.data import Units, outside, read_features
+from kerhrm.tables.loaders import unloaded
 from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time
@@ -123,12 +124,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             return outputs * self._units.y_scale + self._units.y_mean
         return np.asarray(self._units.classes[(outputs > 0).astype(int)])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy in classification, R^2 in regression; the higher the better.
 
         Targets and weights are read as ``fit`` reads them: those of rows in another
         order than X are refused.
         """
+        X, y = unloaded(X, y)
         predicted = self.predict(X)
         target = read_target(y, len(predicted), self._task, varies=False, table=X)
         weights = read_weights(sample_weight, len(predicted), X)

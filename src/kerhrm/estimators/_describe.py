@@ -22,6 +22,7 @@ from kerhrm.estimators._described import FittedTable, known_of
 from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._start import GivenRows
 from kerhrm.tables.data import BEYOND, read_features
+from kerhrm.tables.loaders import unloaded
 
 #: half samples of ``stability``
 TIMES = 10
@@ -109,6 +110,7 @@ class Describing:
                 problem = "this model was copied or loaded, without the rows of its fit"
                 raise KerhrmError(problem, f"give describe(X, y{extra}) with them")
             return self._given
+        X, y = unloaded(X, y)
         if X is None or y is None:
             problem = f"describe has no {'X' if X is None else 'y'}"
             raise KerhrmError(problem, "give both X and y, or neither")

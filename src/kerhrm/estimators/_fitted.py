@@ -39,6 +39,7 @@ from kerhrm.options import Task
 from kerhrm.tables.arrays import read_target
 from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import read_features
+from kerhrm.tables.loaders import unloaded
 
 
 class FittedInvariant(Describing, WithOptions, TableEstimator):
@@ -64,6 +65,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         not matter.  Where none were found all rows are in one environment.
         """
         check_is_fitted(self)
+        X, y = unloaded(X, y, needs_y=False)
         x = read_features(self, X, reset=False)
         if self._columns is None:
             if auxiliary is not None:
@@ -94,7 +96,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         return {"task": self._task, "varies": False, "table": X}
 
     def report(
-        self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None
+        self, X: Any, y: Any = None, groups: Any = None, *, auxiliary: Any = None
     ) -> Report:
         """Errors on rows X with targets y, next to simpler models, in all and by
         environment.
@@ -103,6 +105,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         kind, are compared as well; a name of theirs is kept.  After a fit with
         auxiliary columns the environments of the rows need theirs.
         """
+        X, y = unloaded(X, y)
         outputs = self._outputs(X)
         x = read_features(self, X, reset=False)
         if auxiliary is not None and self._columns is None:

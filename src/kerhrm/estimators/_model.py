@@ -37,7 +37,7 @@ class InvariantEstimator(FittedInvariant):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         auxiliary: Any = None,
         validation: Any = None,
@@ -47,10 +47,12 @@ class InvariantEstimator(FittedInvariant):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers, standardised inside.
+        X : array-like of shape (n_samples, n_features), or DataLoader
+            Numbers, standardised inside.  A loader of batches (x, y) is read once, and
+            has to keep the order of its rows.
         y : array-like of shape (n_samples,)
-            Two labels of any kind, or numbers, standardised inside.
+            Two labels of any kind, or numbers, standardised inside; of a loader its
+            own.
         auxiliary : array-like of shape (n_samples,) or (n_samples, n_columns), optional
             Columns that are no features, such as a time or a place.  Environments are
             then functions of them: these can be tested for any target, and are known

@@ -18,6 +18,9 @@ from sklearn.utils import check_random_state
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
 from kerhrm.errors import KerhrmError, ParameterError, shown, similar
 from kerhrm.estimators.options import EstimatorOptions
+from kerhrm.networks.base import Network
+from kerhrm.networks.build import build
+from kerhrm.networks.modules import of_module
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import (
     Natural,
@@ -257,6 +260,28 @@ def draw_seed(random_state: Any) -> int:
     raise KerhrmError(problem, "use random_state=0")
 
 
+def is_module(network: Any) -> bool:
+    """Whether a parameter ``network`` is a module, its factory or this one's name."""
+    if isinstance(network, torch.nn.Module):
+        return True
+    return network_options_of(network).module is not None
+
+
+def network_of(network: Any, seed: int, d: int) -> Network:
+    """Network at w_0 of a parameter ``network``, for d inputs.
+
+    A module's w_0 are its own weights, which stay as they are; others are drawn by the
+    seed.
+
+    Raises KerhrmError if it is no network, or larger than memory.
+    """
+    if isinstance(network, torch.nn.Module):
+        return of_module(network, d)
+    options = network_options_of(network)
+    check_size(options, d)
+    return build(options, seed, d)
+
+
 def network_options_of(network: Any) -> NetworkOptions:
     """Options of a network from hidden widths, a module's factory, or its name.
 
@@ -265,11 +290,6 @@ def network_options_of(network: Any) -> NetworkOptions:
     """
     if isinstance(network, str):
         return NetworkOptions.parse({"module": network}, "network: ")
-    if isinstance(network, torch.nn.Module):
-        kind = type(network).__name__
-        problem = f"network must be a function that returns a module; got a {kind}"
-        hint = "write def network(d) at the top level of a module, and pass network"
-        raise KerhrmError(problem, hint)
     if not callable(network):
         try:
             return NetworkOptions.parse({"widths": listed(network)}, "network: ")

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from kerhrm.errors import DataWarning, KerhrmError, warn
-from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
+from kerhrm.estimators._parameters import draw_seed, is_module, network_of
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
-from kerhrm.networks.build import build
 from kerhrm.options import Task
 from kerhrm.tables.arrays import (
     read_target,
@@ -32,6 +32,7 @@ from kerhrm.tables.distinct import (
     split_rows,
 )
 from kerhrm.tables.labels import environment_labels
+from kerhrm.tables.loaders import unloaded
 from kerhrm.tables.unusual import (
     rows_of_the_fit,
     telling_auxiliary,
@@ -40,9 +41,9 @@ from kerhrm.tables.unusual import (
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Arguments of ``fit``, as the caller gives them.
+    """Arguments of ``fit``, as the caller gives them; rows of a loader are arrays.
 
-    Raises KerhrmError if two of them exclude each other.
+    Raises KerhrmError if two of them exclude each other, or a loader cannot be read.
     """
 
     X: Any
@@ -53,6 +54,9 @@ class GivenRows:
     environments: Any = None
 
     def __post_init__(self) -> None:
+        X, y = unloaded(self.X, self.y)
+        object.__setattr__(self, "X", X)  # the only change of a frozen value
+        object.__setattr__(self, "y", y)
         for name in ("validation", "sample_weight"):
             if self.auxiliary is not None and getattr(self, name) is not None:
                 problem = f"auxiliary and {name} cannot be given together"
@@ -144,7 +148,7 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
     Learns the names of the columns, the seed, and what auxiliary columns hold.
     """
     resolve_device(estimator.device)  # which refuses one that is not there
-    fixed = network_options_of(estimator.network).module is not None
+    fixed = is_module(estimator.network)
     x = read_features(estimator, given.X, reset=True)
     n = len(x)
     target = read_target(given.y, n, estimator._task, table=given.X)
@@ -206,9 +210,7 @@ def points_of(
     held_out = rows.x[points.held_out], rows.target[points.held_out]
     if rows.validation is not None:
         held_out = rows.validation
-    network_options = network_options_of(estimator.network)
-    check_size(network_options, rows.x.shape[1])
-    network = build(network_options, estimator.seed_, rows.x.shape[1])
+    network = network_of(estimator.network, estimator.seed_, rows.x.shape[1])
     x, target = rows.x[points.train], rows.target[points.train]
     units = Units.of(rows.columns, x, target, task, points.weights)
     estimator._units, estimator._range = units, rows.limits
@@ -272,6 +274,8 @@ def _tensor(
 
 def _pair(validation: Any) -> tuple[Any, Any]:
     """Rows that validate, and their target."""
+    if isinstance(validation, DataLoader):
+        return unloaded(validation)
     if isinstance(validation, list | tuple) and len(validation) == 2:
         return validation[0], validation[1]
     size = f" of {len(validation)}" if isinstance(validation, list | tuple) else ""

@@ -50,7 +50,7 @@ class Baseline(TableEstimator):
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
-    def fit(self, X: Any, y: Any, *, validation: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, validation: Any = None) -> Self:
         """Train on a table.
 
         Rows (X, y) for ``validation`` are held out in place of a share.
@@ -164,7 +164,12 @@ class TangentRidge(Baseline):
     n_jobs: int | None = None
 
     def fit(
-        self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        validation: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Fit to a table whose rows may have weights.
 

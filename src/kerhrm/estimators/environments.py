@@ -18,7 +18,12 @@ class _Labelled(Baseline):
     _labelled = True
 
     def fit(
-        self, X: Any, y: Any, *, environments: Any = None, validation: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        environments: Any = None,
+        validation: Any = None,
     ) -> Self:
         """Train on a table with labels of environments, one for each row."""
         return self._fit(GivenRows(X, y, validation, environments=environments))

@@ -1,7 +1,7 @@
 """KerHRM for a table: the two estimators."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -36,10 +36,10 @@ _PARAMETERS = """    Parameters
     predictor : {"linear", "network"}, default="linear"
         What predicts: the invariant direction of the linearised network, or a network
         that is trained along it, which takes longer.
-    network : sequence of int, str or callable, default=(1024,)
-        Hidden widths; or a function at the top level of a module, from the number of
-        columns to a torch module with one output, or its name
-        ``"package.module:function"``.
+    network : sequence of int, torch module, str or callable, default=(1024,)
+        Hidden widths; or a torch module with one output, whose weights stay as they
+        are and start the fit; or a function at the top level of a module, from the
+        number of columns to such a module, or its name ``"package.module:function"``.
     validation_fraction : float, default=0.2
         Share of the rows that choose, unless ``fit`` is given others.
     random_state : int, RandomState or None, default=None
@@ -56,6 +56,11 @@ _PARAMETERS = """    Parameters
         ``set_params``, ``options__ridge`` is one of them.
 
 """
+
+#: hidden widths, a module, a factory of modules from the number of inputs, or its name
+GivenNetwork: TypeAlias = (
+    int | Sequence[int] | str | torch.nn.Module | Callable[[int], torch.nn.Module]
+)
 
 
 class _KerHRM(InvariantEstimator):
@@ -74,7 +79,7 @@ class _KerHRM(InvariantEstimator):
         if_not_detected: Literal["erm", "fit"] = "erm",
         if_not_better: Literal["erm", "fit"] = "erm",
         predictor: Literal["linear", "network"] = "linear",
-        network: int | Sequence[int] | str | Callable[[int], torch.nn.Module] = (1024,),
+        network: GivenNetwork = (1024,),
         validation_fraction: float = 0.2,
         random_state: Any = None,
         device: str = "auto",

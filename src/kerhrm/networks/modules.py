@@ -1,11 +1,12 @@
 """Any ``torch.nn.Module`` with one output a point as a network.
 
-A factory ``"package.module:function"`` is called with the number of inputs d and
-returns the module; points arrive flattened, (n, d), and the module reshapes them
+It is given itself, or as a factory ``"package.module:function"`` that is called with
+the number of inputs d; points arrive flattened, (n, d), and the module reshapes them
 itself.
 """
 
 import contextlib
+import copy
 import inspect
 import math
 import random
@@ -74,6 +75,27 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
     return ModuleNetwork(weights, module)
 
 
+def of_module(module: nn.Module, d: int) -> ModuleNetwork:
+    """Network whose w_0 are a module's weights as they are; float32, on the CPU.
+
+    The module is copied and evaluates (``module.eval()``), so that nothing of the
+    caller's changes.
+
+    Raises KerhrmError if it is no function of d inputs and its parameters alone.
+    """
+    name = type(module).__name__
+    with _LOCK, torch.random.fork_rng(devices=[]), _settings_kept():
+        try:
+            copied = copy.deepcopy(module)
+        except Exception as error:
+            problem = f"cannot be copied ({error})"
+            raise _refused(name, problem, "give its factory instead") from error
+        copied = copied.to("cpu", torch.float32).eval()
+        check_module(copied, name, d)
+    weights = {name: weight.detach() for name, weight in copied.named_parameters()}
+    return ModuleNetwork(weights, copied)
+
+
 @contextlib.contextmanager
 def _settings_kept() -> Iterator[None]:
     """Put back what a module's own code may set for the whole process."""
@@ -106,7 +128,7 @@ def check_module(module: Any, entry: str, d: int) -> None:
     Raises KerhrmError naming the entry.
     """
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
-        raise _refused(entry, "returns no torch.nn.Module with parameters")
+        raise _refused(entry, "is no torch.nn.Module with parameters")
     for name, weight in module.named_parameters():
         _check_weight(name, weight, entry)
     for name, _ in module.named_buffers():

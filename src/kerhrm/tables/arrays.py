@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
@@ -31,6 +32,8 @@ def plain(values: Any, what: str) -> Any:
     """
     if isinstance(values, Tensor):
         try:
+            if values.dtype == torch.bfloat16:  # which NumPy does not have
+                values = values.float()
             return values.detach().cpu().numpy()
         except (RuntimeError, TypeError, NotImplementedError) as error:
             text = f"{str(values.dtype)[6:]}, on {values.device}"
