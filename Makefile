@@ -69,13 +69,13 @@ lint: env  ## ruff, snakefmt, mypy, import-linter
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-unit: env build/oracles/installed  ## unit tests and the examples in docstrings
+unit: env build/oracles/installed build/encoder/installed  ## unit tests and the examples in docstrings
 	$(BIN)/python -m pytest -n auto tests/unit
 	$(BIN)/python -m pytest -n auto --doctest-modules src
-# Without a network there is none, and the tests that need it are skipped.
-build/oracles/installed: envs/oracles.lock | env
-	@($(PIP) --require-hashes --retries 1 --timeout 15 --upgrade --target build/oracles \
-	    -r envs/oracles.lock && touch $@) 2>/dev/null || true
+# Without a network there are none, and the tests that need them are skipped.
+build/%/installed: envs/%.lock | env
+	@($(PIP) --require-hashes --retries 1 --timeout 15 --upgrade --target build/$* \
+	    -r envs/$*.lock && touch $@) 2>/dev/null || true
 
 dag: env  ## tests that run Snakemake (WORKFLOW_TESTS)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(WORKFLOW_TESTS)

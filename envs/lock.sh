@@ -7,6 +7,7 @@
 #   peers.lock         neural-tangents, for `make bench`
 #   tables.lock        packages that ship tables, for `snakemake study_real_tables`
 #   oracles.lock       what unit tests compare with
+#   encoder.lock       the encoder of docs/embeddings.md
 #   environment.yml    the direct dependencies, for conda
 set -eu
 cd "$(dirname "$0")"
@@ -20,6 +21,7 @@ printf '%s\n' pip setuptools torch==2.13.0 | $lock --extra workflow --extra dev 
 $lock --no-deps peers.txt -o peers.lock "$@"
 $lock --no-deps tables.txt -o tables.lock "$@"
 $lock --no-deps oracles.txt -o oracles.lock "$@"
+$lock --no-deps encoder.txt -o encoder.lock "$@"
 python3 - "$work/all.lock" <<'PYTHON'
 import re
 import sys

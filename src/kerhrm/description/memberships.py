@@ -44,7 +44,7 @@ def certain_rows(
         best = members[by_membership[:most]]
         part = {
             "environment": name,
-            "row": rows.labels[best].astype(object),
+            "row": rows.labels[best].to_numpy(),
             "membership": memberships[best, j],
         }
         parts.append(pd.DataFrame(part))

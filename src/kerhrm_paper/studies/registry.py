@@ -80,6 +80,12 @@ STUDIES = {
         minutes=60,
         memory_mb=16_000,
     ),
+    "sizes": Declaration(
+        entry="kerhrm_paper.studies.sizes:STUDY",
+        tables=("sizes",),
+        minutes=60,
+        memory_mb=10_000,
+    ),
     "real_tables": Declaration(
         entry="kerhrm_paper.studies.real_tables:STUDY",
         tables=(

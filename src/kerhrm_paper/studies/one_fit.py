@@ -1,0 +1,62 @@
+"""One fit in a process of its own, for :mod:`kerhrm_paper.studies.sizes`.
+
+    python -m kerhrm_paper.studies.one_fit '{"task": "classification", ...}'
+
+prints its processor seconds and its largest memory as JSON.
+"""
+
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from kerhrm import KerHRMClassifier, KerHRMRegressor
+from kerhrm.randomness import stream
+from kerhrm_paper.studies.study import quiet
+
+#: bytes in a unit of the largest memory that the system reports
+UNIT = 1 if sys.platform == "darwin" else 1024
+#: rows of the environment in which the second column is turned
+TURNED = 0.2
+
+
+def rows(n: int, d: int, task: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, d), float32, and targets (n,); the second column turns in a fifth.
+
+    The first column holds everywhere, and the others are noise.
+    """
+    random = stream(0, "sizes")
+    x = random.standard_normal((n, d), dtype=np.float32)
+    turned = np.where(random.random(n) < TURNED, -1.0, 1.0)
+    if task == "classification":
+        y = random.choice([-1.0, 1.0], n)
+        x[:, 0] += y
+        x[:, 1] = turned * y + 0.3 * x[:, 1]
+        return x, y
+    noise = 0.5 * random.standard_normal(n)
+    return x, x[:, 0] + 2 * turned * x[:, 1] + noise
+
+
+def fit(key: dict[str, Any]) -> dict[str, Any]:
+    """Fit rows of a size: what predicts, processor seconds and largest memory in GB."""
+    x, y = rows(key["rows"], key["columns"], key["task"])
+    kinds = {"classification": KerHRMClassifier, "regression": KerHRMRegressor}
+    network = (key["width"],) if key["width"] else ()
+    model = kinds[key["task"]](network=network, random_state=0, n_jobs=1)
+    start = time.process_time()
+    with quiet():
+        model.fit(x, y)
+    seconds = time.process_time() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "predictor": model.predictor_,
+        "cpu_seconds": seconds,
+        "memory_gb": memory * UNIT / 1e9,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(fit(json.loads(sys.argv[1]))))
