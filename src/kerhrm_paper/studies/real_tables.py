@@ -87,12 +87,19 @@ class RealTable:
         return self.y.dtype == bool
 
 
+def installed() -> Path:
+    """Folder of the packages that ship the tables.
+
+    Raises KerhrmError if they are not installed.
+    """
+    if not DATA.exists():
+        raise KerhrmError(f"{DATA} does not exist", INSTALL)
+    return DATA
+
+
 def load(description: Description) -> RealTable:
     """Complete rows of a table, as the protocol describes them."""
-    path = DATA / description["file"]
-    if not path.exists():
-        raise KerhrmError(f"{path} does not exist", INSTALL)
-    table = pd.read_csv(path)
+    table = pd.read_csv(installed() / description["file"])
     if "where" in description:
         table = table.query(description["where"])
     features = table[description["features"]]

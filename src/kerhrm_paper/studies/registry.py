@@ -80,6 +80,18 @@ STUDIES = {
         minutes=60,
         memory_mb=16_000,
     ),
+    "hidden_columns": Declaration(
+        entry="kerhrm_paper.studies.hidden_columns:STUDY",
+        tables=(
+            "hidden_columns_strength",
+            "hidden_columns",
+            "hidden_columns_draws",
+            "hidden_columns_null",
+        ),
+        files_read={"lock": "envs/tables.lock"},
+        minutes=5,
+        smoke=2,
+    ),
     "sizes": Declaration(
         entry="kerhrm_paper.studies.sizes:STUDY",
         tables=("sizes",),
