@@ -216,6 +216,11 @@ def _facts_of_rows(data: _Data, n_rows: int, left_out: list[str]) -> dict[str, s
         left_out = [*left_out, text]
     if left_out:
         facts["left out"] = ", ".join(left_out)
+    empty = data.features.isna().sum()
+    if empty.any():
+        most = f"{empty.idxmax()!r} in {empty.max()} of {counted(len(data.rows))}"
+        columns = counted(int((empty > 0).sum()), "column")
+        facts["missing"] = f"{columns}, most of all {most}; a further column says where"
     n_copies = int(data.copies.sum())
     if n_copies:
         text = f"{counted(n_copies)} occur more than once"

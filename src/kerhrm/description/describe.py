@@ -23,6 +23,11 @@ from kerhrm.description.stability import Relabel, stability
 from kerhrm.description.tree import separate
 
 BIMODAL = 0.05  #: p-value of the dip below which residuals are called bimodal
+#: what no number of rows shows to the pre-test
+BLIND = (
+    "the pre-test does not see environments that differ in their level, noise or "
+    "inputs alone, nor slopes that flip in half of the rows"
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,10 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         return _described(known, None, None, changes, found, tuple(notes))
     regressions, names, left_out = environment_regressions(rows, memberships)
     if left_out:
-        notes.append(f"{left_out} columns are left out of the regressions")
+        notes.append(
+            f"{left_out} columns are not in these regressions: sums of others, or too "
+            "many for so few rows"
+        )
     share = float(np.average(memberships, axis=0, weights=rows.weights).min())
     noise = _pooled(regressions, memberships)
     supported = known.split == "fit" and known.detected
@@ -109,13 +117,16 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         share if supported else FIFTH,
         known.visible,
     )
+    coefficients = slopes(regressions, names)
+    if known.split == "mixture" and _out_of_sight(coefficients, changes):
+        notes.append("no slope differs by so much that the pre-test would have seen it")
     likeliest = memberships.argmax(1)
     agreement = stability(likeliest, relabel, times, seed) if times else None
     if times and agreement is None:
         notes.append("stability: no half of the rows could be fitted")
     parts = {
         "environments": environments(rows, memberships, regressions),
-        "slopes": slopes(regressions, names),
+        "slopes": coefficients,
         "tree": separate(rows, memberships),
         "certain": certain_rows(rows, memberships),
         "rootogram": rootogram(memberships),
@@ -154,6 +165,15 @@ def _described(
     )
 
 
+def _out_of_sight(coefficients: pd.DataFrame, changes: pd.DataFrame) -> bool:
+    """Whether all slopes differ by less than what the pre-test could have seen."""
+    of_columns = coefficients.groupby("column")["coefficient"]
+    largest = of_columns.max() - of_columns.min()
+    seen = changes["hidden"].reindex(largest.index)
+    comparable = seen.notna()
+    return bool(comparable.any() and (largest < seen)[comparable].all())
+
+
 def _pooled(regressions: list[Regression], memberships: np.ndarray) -> float:
     """Standard deviation of the residuals within environments."""
     squares = [regression.noise**2 for regression in regressions]
@@ -170,8 +190,9 @@ def _notes(known: Known, found: Dip | None) -> list[str]:
             "and the pre-test does not see it"
         )
     if (split := known.mixture) is not None:
+        notes.append(BLIND)
         notes.append(
-            f"components of a mixture of regressions: {split.by_bic} by BIC, "
-            f"{split.by_icl} by ICL; {split.number} are shown"
+            f"{split.number} environments are shown: {split.by_bic} explain the rows "
+            f"best (BIC), and {split.by_icl} if they have to be told apart, too (ICL)"
         )
     return notes

@@ -38,8 +38,12 @@ class Stability:
 
     def __str__(self) -> str:
         low, high = self.range
-        text = f"adjusted Rand index {self.median:.2f} ({low:.2f} to {high:.2f})"
-        return f"{text} between this split and {len(self.indices)} of half of the rows"
+        number = len(self.indices)
+        return (
+            f"{self.median:.2f} ({low:.2f} to {high:.2f}): median and range of the "
+            f"adjusted Rand index to {number} splits of half of the rows; 1 is the "
+            "same split, 0 is chance"
+        )
 
 
 def stability(

@@ -15,8 +15,14 @@ MOST_COLUMNS = 5  #: whose smallest changes are shown
 NAME = 24  #: characters of a column's name
 ROW = 16  #: characters of a row's label
 NARROW = "95 % intervals, too narrow: the same rows made the split"
-SLOPES = f"coefficients that differ most ({NARROW})"
-CHANGES = "smallest change of a slope seen in 80 % of such tables"
+SLOPES = f"slopes that differ most, and the level at their means ({NARROW})"
+CHANGES = "smallest difference of a slope that would be seen in 80 % of such tables"
+#: headings of :attr:`Description.smallest_changes`
+CHANGES_BY = {
+    "sd": "sd of the column",
+    "known": "if environments were known",
+    "hidden": "hidden, as here",
+}
 
 
 def lines(description: "Description") -> list[str]:
@@ -72,11 +78,12 @@ def table_of(description: "Description") -> pd.DataFrame:
         for name, labels in certain
     }
     names = d.environments.index
+    n_rows = d.environments["rows"].sum()
     return pd.DataFrame(
         {
-            "share": [f"{share:.0%}" for share in d.environments["share"]],
-            "rows": d.environments["rows"],
-            "noise": [f"{noise:.3g}" for noise in d.environments["noise"]],
+            "rows": [f"{n} ({n / n_rows:.0%})" for n in d.environments["rows"]],
+            "membership": [f"{share:.0%}" for share in d.environments["share"]],
+            "sd of noise": [f"{noise:.3g}" for noise in d.environments["noise"]],
             "memberships 0 to 1": [f"|{bars(d.rootogram[name])}|" for name in names],
             "most certain rows": [rows.get(name, "") for name in names],
         },
@@ -104,11 +111,11 @@ def told_apart(description: "Description") -> str:
     """How well the columns tell the environments apart."""
     tree = description.tree
     assert tree is not None
-    rates = f"{tree.accuracy:.0%} right on rows left out"
-    rates += f"; {tree.majority:.0%} by the largest environment alone"
+    rates = f"rules name the right one for {tree.accuracy:.0%} of rows left out"
+    rates += f", and the larger one is right for {tree.majority:.0%}"
     if tree.says_more:
-        return f"the columns tell them apart ({rates})"
-    return f"no two columns tell them apart ({rates}); the best rules are"
+        return f"the columns tell them apart: {rates}"
+    return f"the columns hardly tell them apart: {rates}"
 
 
 def changes_of(description: "Description") -> pd.DataFrame:
@@ -118,7 +125,7 @@ def changes_of(description: "Description") -> pd.DataFrame:
         first = [c for c in description.slopes["column"] if c in changes.index]
         others = [c for c in changes.index if c not in set(first)]
         changes = changes.loc[list(dict.fromkeys([*first, *others]))]
-    shown = changes.iloc[:MOST_COLUMNS].rename(columns={"known": "environments known"})
+    shown = changes.iloc[:MOST_COLUMNS].rename(columns=CHANGES_BY)
     shown.index = pd.Index([shortened(name) for name in shown.index])
     return shown.map(lambda value: f"{value:.3g}")
 

@@ -47,9 +47,9 @@ def not_detected(result: HeterogeneityResult | None) -> str | None:
     if math.isnan(result.visible):
         return "no environments are detected in the training rows"
     return (
-        f"no environments are detected; with {result.n_points} rows a slope "
-        "that flips in a fifth "
-        f"of them is seen above some {result.visible:.0%} of the residual variance"
+        f"no environments are detected; with {result.n_points} rows a slope that flips "
+        "in a fifth of them would be, if it makes up more than some "
+        f"{result.visible:.0%} of what the model does not explain"
     )
 
 

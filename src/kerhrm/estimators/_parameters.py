@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import inspect
 import math
 import numbers
 import re
@@ -16,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
-from kerhrm.errors import KerhrmError, ParameterError, shown, similar
+from kerhrm.errors import KerhrmError, ParameterError, shown, similar, suggest
 from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
@@ -214,14 +215,18 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
 
 
 def without_moved(init: Callable[P, None]) -> Callable[P, None]:
-    """Let an ``__init__`` refuse options among its parameters, and stay free of logic.
+    """Let an ``__init__`` refuse what is no parameter, and stay free of logic.
 
-    Raises ParameterError with the new spelling.
+    Raises ParameterError with the spelling of an option, or the nearest name.
     """
+    known = list(inspect.signature(init).parameters)[1:]
 
     @functools.wraps(init)
     def checked(*args: P.args, **kwargs: P.kwargs) -> None:
         refuse_moved(kwargs, '"{name}": {value}', "options={{{}}}")
+        for name in kwargs:
+            if name not in known:
+                raise ParameterError(f"{name}: no parameter", suggest(name, known))
         init(*args, **kwargs)
 
     return checked

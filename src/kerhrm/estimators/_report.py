@@ -24,6 +24,8 @@ ERROR = {
 }
 
 
+MOST_GROUPS = 12  #: of a report, that are printed
+
 #: p-values between which the verdict is near its limit
 NEAR = 0.03, 0.08
 
@@ -54,7 +56,10 @@ class Report:
     def __str__(self) -> str:
         width = max(map(len, self.facts))
         lines = [f"{name:{width}}  {value}" for name, value in self.facts.items()]
-        return "\n".join([self.errors.to_string(float_format="%.4g"), "", *lines])
+        errors, n_others = self._shown()
+        others = [f"and {n_others} groups more, in errors"] if n_others else []
+        table = errors.to_string(float_format="%.4g")
+        return "\n".join([table, *others, "", *lines])
 
     def to_html(self) -> str:
         """Two tables; names from the data are escaped."""
@@ -64,8 +69,22 @@ class Report:
         rows = "".join(
             f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells.items()
         )
-        errors = self.errors.rename_axis(columns="part")
-        return f"{errors.to_html(float_format='%.4g', border=0)}<table>{rows}</table>"
+        shown, n_others = self._shown()
+        errors = shown.rename_axis(columns="part")
+        others = f"<p>and {n_others} groups more</p>" if n_others else ""
+        table = errors.to_html(float_format="%.4g", border=0)
+        return f"{table}{others}<table>{rows}</table>"
+
+    def _shown(self) -> tuple[pd.DataFrame, int]:
+        """Errors of all rows, of environments and of the groups in which ERM is worst;
+        and how many groups are not among them."""
+        names = self.errors.index.astype(str)
+        groups = ~(names.str.fullmatch(r"environment \d+") | (names == ALL))
+        n_others = int(groups.sum()) - MOST_GROUPS
+        if n_others <= 0:
+            return self.errors, 0
+        worst = self.errors[groups].nlargest(MOST_GROUPS, "ERM")
+        return pd.concat([self.errors[~groups], worst]), n_others
 
     _repr_html_ = to_html
 

@@ -240,8 +240,11 @@ def points_of(
 
 
 def _check_different(rows: ReadRows, task: Task) -> None:
-    """Warn of inputs that repeat, and refuse rows with weights that have one target."""
+    """Warn of inputs that repeat, or are all alike, and refuse rows with weights that
+    have one target."""
     x, target = rows.different
+    if len(x) > 1 and (x == x[0]).all():
+        warn("X is constant: all rows are alike; give columns that vary", DataWarning)
     if (text := repeated_inputs(x, target)) is not None:
         warn(text, DataWarning)
     if len(target) > 1 and (target == target[0]).all():

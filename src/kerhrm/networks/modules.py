@@ -69,7 +69,10 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
         except KerhrmError:
             raise
         except (Exception, SystemExit) as error:
-            raise _refused(entry, f"fails with {d} inputs ({error})") from error
+            hint = HINT
+            if inspect.isclass(factory):
+                hint = f"give a module itself, as network={factory.__name__}({d}, ...)"
+            raise _refused(entry, f"fails with {d} inputs ({error})", hint) from error
         check_module(module, entry, d)
     weights = {name: weight.detach() for name, weight in module.named_parameters()}
     return ModuleNetwork(weights, module)
@@ -128,7 +131,8 @@ def check_module(module: Any, entry: str, d: int) -> None:
     Raises KerhrmError naming the entry.
     """
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
-        raise _refused(entry, "is no torch.nn.Module with parameters")
+        hint = "give hidden widths, as network=(1024,), or a module that can be trained"
+        raise _refused(entry, "is no torch.nn.Module with parameters", hint)
     for name, weight in module.named_parameters():
         _check_weight(name, weight, entry)
     for name, _ in module.named_buffers():

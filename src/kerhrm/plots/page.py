@@ -85,14 +85,15 @@ def page(checked: Checked, title: str, description: Description | None = None) -
         "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"
         "div{overflow-x:auto}</style>"
         f"<main><h1>{html.escape(title)}</h1>"
+        f"{described}<h2>Errors on rows that were held out</h2>"
         f"<div tabindex='0'>{checked.report.to_html()}</div>"
-        f"{image}{described}</main>"
+        f"{image}</main>"
     )
 
 
 def _described(description: Description) -> str:
     """A description with its rootogram."""
-    text = f"<h2>The fit</h2><div tabindex='0'>{description.to_html()}</div>"
+    text = f"<h2>What was found</h2><div tabindex='0'>{description.to_html()}</div>"
     if description.rootogram is None:
         return text
     from matplotlib.figure import Figure

@@ -301,6 +301,8 @@ def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
     shared = int((n_targets[of] > 1).sum())
     if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
         return None
-    text = f"{shared} of {len(x)} rows have the inputs of another row with another"
-    hint = "give one row for each unit, as the mean of its targets"
-    return f"{text} target, and are taken for independent; {hint}"
+    text = f"{shared} of {len(x)} different rows have the inputs of another one with"
+    hint = "give one row for each unit, with the mean of its targets"
+    if len(np.unique(target)) == 2:
+        hint = "give one row for each unit, with its commoner label"
+    return f"{text} another target, and are taken for independent; {hint}"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler
 
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.arrays import plain
@@ -38,6 +38,10 @@ def unloaded(X: Any, y: Any = None, *, needs_y: bool = True) -> tuple[Any, Any]:
         fails, or gives batches that are no points and targets; or if targets are given
         beside it.
     """
+    if isinstance(X, Dataset):
+        kind = type(X).__name__
+        problem = f"X must be a table or a loader; got the data set {kind}"
+        raise KerhrmError(problem, "give DataLoader(dataset, batch_size=1024)")
     if not isinstance(X, DataLoader):
         return X, y
     if y is not None:
@@ -82,8 +86,10 @@ def _check_order(loader: DataLoader[Any]) -> None:
         first, second = list(sampler), list(sampler)
     if first != second:
         problem = "the loader shuffles: its rows have another order in each pass"
-        hint = "make one with shuffle=False, so that environments_ are in the order of "
-        raise KerhrmError(problem, f"{hint}its dataset")
+        shuffles = isinstance(loader.sampler, RandomSampler)
+        way = "with shuffle=False" if shuffles else "without its sampler"
+        hint = f"make one {way}, so that results are in the order of its dataset"
+        raise KerhrmError(problem, hint)
 
 
 def _batches(loader: DataLoader[Any]) -> Any:

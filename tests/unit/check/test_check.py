@@ -55,9 +55,10 @@ def test_a_file_becomes_a_report_and_a_page(
     assert "region west" in shown
     assert "840 train, 360 test" in shown
     assert "environments detected" in shown
+    assert "missing       1 column, most of all 'field' in 397 of 1200 rows" in shown
     _, _, after_sizes = shown.partition("test, ")
     _, _, after_encoding = after_sizes.partition("encoding")
-    assert "column" not in after_encoding  # nothing odd
+    assert "column '" not in after_encoding  # nothing odd
     text = page.read_text()
     assert "region west" in text
     assert "data:image/png;base64," in text

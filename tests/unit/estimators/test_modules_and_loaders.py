@@ -1,5 +1,6 @@
 """A module of one's own as the network, and rows from loaders and files."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,13 @@ import pytest
 import torch
 from sklearn.base import clone
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    SubsetRandomSampler,
+    TensorDataset,
+)
 
 from kerhrm import (
     ERM,
@@ -20,6 +27,7 @@ from kerhrm import (
     NetworkOptions,
     build,
 )
+from kerhrm.estimators import DataWarning, HeterogeneityNotDetectedWarning
 from tests.unit.estimators.conftest import SMALL, flipped_labels, flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
@@ -116,7 +124,10 @@ def frozen() -> nn.Module:
 
 
 REFUSED_MODULES: dict[str, tuple[Callable[[], nn.Module], str]] = {
-    "no parameters": (nn.Identity, "module 'Identity' is no .* with parameters"),
+    "no parameters": (
+        nn.Identity,
+        "module 'Identity' is no .* with parameters; give hidden widths, as network=",
+    ),
     "two outputs": (lambda: nn.Linear(3, 2), r"one number each; got \(16, 2\)"),
     "other inputs": (lambda: nn.Linear(4, 1), r"fails on points of shape \(16, 3\)"),
     "buffers": (
@@ -215,6 +226,14 @@ REFUSED_LOADERS: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
         lambda: loader(LABELS.x, LABELS.y, shuffle=True),
         "shuffles: .* another order in each pass; make one with shuffle=False",
     ),
+    "is sampled": (
+        lambda: loader(LABELS.x, LABELS.y, sampler=SubsetRandomSampler(range(400))),
+        "shuffles: .*make one without its sampler",
+    ),
+    "a data set": (
+        lambda: TensorDataset(NUMBERS, SIGNS),  # type: ignore[dict-item,return-value]
+        r"got the data set TensorDataset; give DataLoader\(dataset",
+    ),
     "drops": (
         lambda: loader(LABELS.x, LABELS.y, drop_last=True),
         "leaves out the rows of its last batch .*drop_last=False",
@@ -256,6 +275,29 @@ def test_a_loader_that_is_no_table_is_refused(name: str) -> None:
     assert "\n" not in str(caught.value)
     if name == "shuffles":  # looking at a sampler draws nothing of the caller's
         assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_embeddings_that_are_all_alike_are_told() -> None:
+    x = np.ones((60, 4), np.float32)
+    y = np.arange(60) % 2
+    with (
+        warnings.catch_warnings(
+            action="ignore", category=HeterogeneityNotDetectedWarning
+        ),
+        pytest.warns(DataWarning, match="X is constant: all rows are alike"),
+    ):
+        KerHRMClassifier(**SMALL).fit(x, y)
+
+
+def test_a_class_in_place_of_a_module_is_told_how_to_be_one() -> None:
+    words = r"give a module itself, as network=Linear\(3, \.\.\.\)"
+    with pytest.raises(KerhrmError, match=words):
+        ERM(network=nn.Linear).fit(LABELS.x.repeat(2, 1)[:, :3], LABELS.y)
+
+
+def test_a_parameter_that_is_none_names_the_nearest() -> None:
+    with pytest.raises(TypeError, match=r"networks: no parameter; .*network"):
+        KerHRMClassifier(networks=())  # type: ignore[call-arg]
 
 
 def test_targets_beside_a_loader_are_refused() -> None:

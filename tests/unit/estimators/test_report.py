@@ -118,6 +118,25 @@ def test_groups_that_are_refused(groups: Any, words: str, labels: Any) -> None:
         model.report(labels.x, labels.y, groups)
 
 
+def test_of_many_groups_the_worst_are_printed(labels: Any) -> None:
+    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    groups = np.arange(len(labels.x)) // 10
+    report = model.report(labels.x, labels.y, groups=groups)
+    printed = str(report)
+    lines = printed.splitlines()
+    shown = [
+        name
+        for name in report.errors.index
+        if any(line.startswith(f"{name} ") for line in lines)
+    ]
+    assert f"and {len(report.errors) - len(shown)} groups more" in printed
+    assert f"and {len(report.errors) - len(shown)} groups more" in report.to_html()
+    left_out = report.errors.drop(index=shown)
+    of_groups = [name for name in shown if not name.startswith(("all", "env"))]
+    assert len(of_groups) == 12
+    assert left_out["ERM"].max() <= report.errors.loc[of_groups, "ERM"].min()
+
+
 def test_the_worst_group_decides(labels: Any) -> None:
     n = 400
     index = np.arange(n)[::-1]

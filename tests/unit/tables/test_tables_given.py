@@ -331,7 +331,7 @@ def test_rows_that_differ_in_the_target_alone_are_told() -> None:
     target_twice = np.repeat(Y, 2)
     noise = 0.01 * RANDOM.normal(size=2 * N)
     model = TangentRidge(task="regression", network=(), random_state=0)
-    with pytest.warns(DataWarning, match="120 of 120 rows have the inputs of another"):
+    with pytest.warns(DataWarning, match="120 of 120 different rows have the inputs"):
         model.fit(twice, target_twice + noise)
     categories = np.repeat([[0.0, 1.0], [1.0, 0.0]], N, axis=0)
     with warnings.catch_warnings():
