@@ -127,6 +127,8 @@ def check(  # noqa: PLR0913  (options of the command)
         report = model.report(X_test, y.iloc[test], groups, **of_test)
     columns = f"{counted(X.shape[1], 'column')} after encoding"
     facts = {"rows": f"{len(train)} train, {len(test)} test, {columns}"}
+    if data.rows.index.min() == 0:
+        facts["rows"] += "; index 0 is the first row"
     facts |= _facts_of_rows(data, len(table), left_out)
     facts |= report.facts
     facts |= _facts_of_columns(data, roles, table, test=test, groups=groups)
@@ -212,7 +214,8 @@ def _facts_of_rows(data: _Data, n_rows: int, left_out: list[str]) -> dict[str, s
     facts = {}
     n_missing = n_rows - len(data.rows)
     if n_missing:
-        text = f"{counted(n_missing)} without a target or auxiliary value"
+        what = "a target or auxiliary value" if data.z.shape[1] else "a target"
+        text = f"{counted(n_missing)} without {what}"
         left_out = [*left_out, text]
     if left_out:
         facts["left out"] = ", ".join(left_out)
@@ -246,9 +249,9 @@ def _facts_of_columns(
     odd = dict(oddities(data.features, data.y, data.task == "regression"))
     for name in dict.fromkeys((roles.target, *roles.others)):
         column = data.rows[name]
-        remarks: list[Any] = [notes.get(name)]
-        if name not in roles.drop:
-            remarks.append(missing_code(column))
+        if name in roles.drop:
+            continue
+        remarks: list[Any] = [notes.get(name), missing_code(column)]
         if name in roles.auxiliary:
             remarks.append(digit_dates(column))
         if name == roles.target:

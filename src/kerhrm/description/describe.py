@@ -23,11 +23,6 @@ from kerhrm.description.stability import Relabel, stability
 from kerhrm.description.tree import separate
 
 BIMODAL = 0.05  #: p-value of the dip below which residuals are called bimodal
-#: what no number of rows shows to the pre-test
-BLIND = (
-    "the pre-test does not see environments that differ in their level, noise or "
-    "inputs alone, nor slopes that flip in half of the rows"
-)
 
 
 @dataclass(frozen=True)
@@ -41,6 +36,8 @@ class Known:
     index : Index, (n_samples,)
         Labels of all rows, those of weight 0 included.
     verdict, mark : str
+        As in :class:`Description`.
+    limits : tuple of str
         As in :class:`Description`.
     detected : bool
         Whether the pre-test has detected environments.
@@ -65,6 +62,7 @@ class Known:
     rows: DescribedRows
     index: pd.Index
     verdict: str
+    limits: tuple[str, ...]
     mark: str
     detected: bool
     split: Literal["fit", "mixture", "none"]
@@ -152,6 +150,7 @@ def _described(
     names = "environments", "slopes", "tree", "certain", "rootogram", "stability"
     return Description(
         verdict=known.verdict,
+        limits=known.limits,
         detected=known.detected,
         split=known.split,
         mark=known.mark,
@@ -183,16 +182,22 @@ def _pooled(regressions: list[Regression], memberships: np.ndarray) -> float:
 def _notes(known: Known, found: Dip | None) -> list[str]:
     """Lines on the residuals, and on the number of components."""
     notes = []
-    if found is not None and found.p_value < BIMODAL:
-        notes.append(
-            f"residuals of ERM have more than one mode (dip {found.dip:.3f}, "
-            f"p = {found.p_value:.2g}): a hidden shift of the level looks like this, "
-            "and the pre-test does not see it"
-        )
+    if found is not None:
+        dip = f"dip {found.dip:.3f}, p = {found.p_value:.2g}"
+        if found.p_value < BIMODAL:
+            notes.append(
+                f"residuals of ERM have more than one mode ({dip}): a hidden shift of "
+                "the level looks like this, and the pre-test does not see it"
+            )
+        elif known.split == "mixture":
+            notes.append(
+                f"residuals of ERM have one mode ({dip}): no sign of a hidden shift of "
+                "the level"
+            )
     if (split := known.mixture) is not None:
-        notes.append(BLIND)
         notes.append(
-            f"{split.number} environments are shown: {split.by_bic} explain the rows "
-            f"best (BIC), and {split.by_icl} if they have to be told apart, too (ICL)"
+            f"number of environments: {split.by_bic} by BIC, which asks what explains "
+            f"the rows best; {split.by_icl} by ICL, which asks for groups that stand "
+            f"apart; {split.number} are shown"
         )
     return notes

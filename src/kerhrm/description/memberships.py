@@ -8,8 +8,6 @@ from kerhrm.description.rows import DescribedRows, environment_names
 
 CERTAIN = 5  #: rows of each environment that are named
 BINS = 10  #: of a rootogram
-#: signs for the height of a bar, from none to the highest
-BARS = " .:-=+*#"
 
 
 def environments(
@@ -63,14 +61,3 @@ def rootogram(memberships: np.ndarray) -> pd.DataFrame:
     counts = [np.histogram(column, edges)[0] for column in memberships.T]
     names = environment_names(memberships.shape[1])
     return pd.DataFrame(np.sqrt(np.array(counts).T), index, names)
-
-
-def bars(heights: pd.Series) -> str:
-    """One line of signs for the bars (10,) of a rootogram."""
-    highest = max(float(heights.max()), 1e-300)
-    last = len(BARS) - 1
-    signs = []
-    for height in heights:
-        level = round(last * float(height) / highest)
-        signs.append(BARS[max(level, 1) if height > 0 else 0])
-    return "".join(signs)

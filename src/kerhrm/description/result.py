@@ -24,6 +24,8 @@ class Description:
     verdict : str
         Which model predicts better, and from which share of an environment on; or why
         ERM predicts.
+    limits : tuple of str
+        What the pre-test does not exclude, where it has detected nothing.
     detected : bool
         Whether the pre-test has detected environments.  Without it the split may be
         noise of two kinds.
@@ -80,6 +82,7 @@ class Description:
     """
 
     verdict: str
+    limits: tuple[str, ...]
     detected: bool
     split: Literal["fit", "mixture", "none"]
     mark: str

@@ -1,5 +1,6 @@
 """Whether other seeds and half of the rows give the same split."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,6 +9,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from kerhrm.randomness import stream
 
+#: of a median index from a number on
+WORDS = (
+    (0.9, "excellent"),
+    (0.8, "good"),
+    (0.65, "moderate"),
+    (-math.inf, "poor"),
+)
 #: likeliest environments (n,) of all rows, by a fit to some of them with a seed; None:
 #: there was no such fit
 Relabel = Callable[[np.ndarray, int], np.ndarray | None]
@@ -40,10 +48,15 @@ class Stability:
         low, high = self.range
         number = len(self.indices)
         return (
-            f"{self.median:.2f} ({low:.2f} to {high:.2f}): median and range of the "
-            f"adjusted Rand index to {number} splits of half of the rows; 1 is the "
-            "same split, 0 is chance"
+            f"{self.word}: {number} splits of half of the rows agree with this one to "
+            f"{self.median:.2f} ({low:.2f} to {high:.2f}; adjusted Rand index: 1 is "
+            "the same split, 0 is chance)"
         )
+
+    @property
+    def word(self) -> str:
+        """The median index in a word (Steinley, Psychological Methods 9(3), 2004)."""
+        return next(word for least, word in WORDS if self.median >= least)
 
 
 def stability(

@@ -17,12 +17,15 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators._parameters import fit_options
 from kerhrm.estimators._start import GivenRows
 from kerhrm.heterogeneity.residuals import spread_ties
+from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.networks.base import resolve_device
 from kerhrm.randomness import stream
 from kerhrm.tables.arrays import read_target, read_weights
 from kerhrm.tables.data import read_features
 
 NOISE = "this may be noise of two kinds"
+#: what no number of rows shows to the pre-test
+BLIND = "differ in their level, noise or inputs alone, or by a slope that flips in half"
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
         residuals = residuals + spread_ties(rows.y, stream(seed, "ties")) - rows.y
     split, memberships, mixture = _split_of(model, rows, continuous, seed)
     by_losses = _break_even(model, seed)
-    verdict, notes = _verdict(model, by_losses)
+    verdict, notes = _verdict(model, by_losses, detected)
     if mixture is not None and model._inferred is not None:
         index = adjusted_rand_score(
             model.environments_[rows.order], mixture.memberships.argmax(1)
@@ -171,6 +174,7 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
         rows=rows,
         index=table.index,
         verdict=verdict,
+        limits=_limits(result),
         mark=_mark(model, split, detected),
         detected=detected,
         split=split,
@@ -206,16 +210,33 @@ def _break_even(model: Any, seed: int) -> BreakEven | None:
     return break_even(Losses(**model._losses), seed)
 
 
-def _verdict(model: Any, by_losses: BreakEven | None) -> tuple[str, list[str]]:
+def _verdict(
+    model: Any, by_losses: BreakEven | None, detected: bool
+) -> tuple[str, list[str]]:
     """One line on who predicts better, and notes."""
-    if model.predictor_ != "erm":
-        if by_losses is None:
-            return "KerHRM predicts; all rows are in one environment", []
-        return str(by_losses), []
-    notes = []
-    if by_losses is not None:
-        notes.append(f"by the environments of the fit: {by_losses}")
-    return f"ERM predicts: {model._reason}", notes
+    if model.predictor_ == "erm":
+        notes = []
+        if by_losses is not None:
+            notes.append(f"by the environments of the fit: {by_losses}")
+        verdict = f"use ERM, the ordinary model, as predict does: {model._reason}"
+        return verdict, notes
+    found = "are detected" if detected else "are assumed, and not tested"
+    if by_losses is None:
+        return f"environments {found}; KerHRM predicts", []
+    better = "KerHRM" if by_losses.now > by_losses.share else "ERM, the ordinary model,"
+    mixed = f"for rows mixed like these {better} predicts better"
+    return f"environments {found}; {mixed}; {by_losses}", []
+
+
+def _limits(result: HeterogeneityResult | None) -> tuple[str, ...]:
+    """What the pre-test leaves open where it has detected nothing."""
+    if result is None or result.detected or np.isnan(result.visible):
+        return ()
+    weaker = (
+        f"weaker ones: of {result.n_points} rows a fifth with a slope that flips is "
+        f"seen if it makes up some {result.visible:.0%} of the residual variance"
+    )
+    return f"environments that {BLIND} of the rows", weaker
 
 
 def _mark(model: Any, split: str, detected: bool) -> str:

@@ -46,11 +46,7 @@ def not_detected(result: HeterogeneityResult | None) -> str | None:
         return f"no test is possible: a target of two values, or {few}"
     if math.isnan(result.visible):
         return "no environments are detected in the training rows"
-    return (
-        f"no environments are detected; with {result.n_points} rows a slope that flips "
-        "in a fifth of them would be, if it makes up more than some "
-        f"{result.visible:.0%} of what the model does not explain"
-    )
+    return "no environments are detected"
 
 
 def constant_only(result: HeterogeneityResult | None) -> str | None:

@@ -161,7 +161,7 @@ def test_the_fit_is_described_first_and_on_the_page(
     arguments = ["check", str(path), "--target", "y", "--seed", "3"]
     assert main([*arguments, "--html", str(page)]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("ERM predicts: ")
+    assert shown.startswith("use ERM, the ordinary model, as predict does: ")
     assert "this may be noise of two kinds" in shown
     assert "errors on rows that were held out" in shown
     assert page.read_text().count("data:image/png;base64,") == 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from described_tables import sorted_rows, turned
 
-from kerhrm.description.memberships import bars, certain_rows, rootogram
+from kerhrm.description.memberships import certain_rows, rootogram
 from kerhrm.description.tree import separate
 
 
@@ -62,7 +62,3 @@ def test_a_rootogram_has_all_rows_in_each_environment() -> None:
     heights = rootogram(memberships)
     np.testing.assert_allclose((heights**2).sum(), [4, 4])
     assert heights.shape == (10, 2)
-    line = bars(heights["environment 0"])
-    assert len(line) == 10
-    assert line[-1] == "#"
-    assert line[1] == " "

@@ -63,7 +63,10 @@ def test_environments_of_the_fit_are_described(
     assert described.stability is not None
     assert described.stability.median > 0.5
     assert described.break_even is not None
-    assert described.verdict == str(described.break_even)
+    assert described.verdict.startswith(
+        "environments are detected; for rows mixed like"
+    )
+    assert described.verdict.endswith(f"; {described.break_even}")
 
 
 def test_the_break_even_share_is_that_of_the_price(
@@ -84,9 +87,13 @@ def _rows(model: KerHRMRegressor) -> tuple[Any, Any]:
 
 def test_a_person_reads_it_in_a_minute(described: Description) -> None:
     lines = str(described).splitlines()
+    found = described.break_even
+    assert found is not None
     assert len(lines) <= 40
     assert "break" not in lines[0]
-    assert lines[0].startswith("KerHRM predicts better than ERM if more than")
+    assert "KerHRM predicts better than ERM if more than" in lines[0]
+    better = "KerHRM" if found.now > found.share else "ERM, the ordinary model,"
+    assert f"for rows mixed like these {better} predicts better" in lines[0]
     assert "<i>" not in described.to_html()
     assert "b &lt;i&gt;" in described._repr_html_()
 
@@ -116,7 +123,12 @@ def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     assert (found.split, model.predictor_) == ("mixture", "erm")
     assert found.mark == "not detected: this may be noise of two kinds"
     assert "not detected: this may be noise of two kinds" in str(found)
-    assert found.verdict.startswith("ERM predicts: no environments are detected")
+    words = "use ERM, the ordinary model, as predict does: no environments are detected"
+    assert found.verdict == words
+    assert [limit.split()[0] for limit in found.limits] == ["environments", "weaker"]
+    assert all(
+        limit in str(found) and limit in found.to_html() for limit in found.limits
+    )
     assert found.memberships is not None
     likeliest = found.memberships.to_numpy().argmax(1)
     assert adjusted_rand_score(hidden, likeliest) > 0.9

@@ -1,0 +1,61 @@
+"""JSON schemas of the files in ``config/``, by which editors complete and check them.
+
+``python -m kerhrm_paper.config.json_schema`` renews ``config/schemas/``.  Each file's
+first line names its schema.  They say less than Snakemake's own check does, which also
+knows names and options.
+"""
+
+import json
+from typing import Any
+
+from kerhrm.files import write_text
+from kerhrm_paper.config.layout import CHECKOUT
+from kerhrm_paper.config.schema import Choice, DataSet, Learner, Table, Whole
+
+Schema = dict[str, Any]
+
+FOLDER = CHECKOUT / "config" / "schemas"
+
+
+def json_schemas() -> dict[str, Schema]:
+    """Schema by the name of its file.
+
+    ``config`` is of ``config.yaml``, of presets and of files of one's own, which change
+    some keys of the others, and delete an entry by ``null``.
+    """
+    return {
+        "config": _changes(Whole.model_json_schema()),
+        "data": DataSet.model_json_schema(),
+        "table": Table.model_json_schema(),
+        "learners": _by_name(Learner.model_json_schema()),
+        "choices": _by_name(Choice.model_json_schema()),
+    }
+
+
+def _by_name(schema: Schema) -> Schema:
+    """Schema of a file whose keys are names."""
+    definitions = schema.pop("$defs", {})
+    return {"$defs": definitions, "type": "object", "additionalProperties": schema}
+
+
+def _changes(schema: Any) -> Any:
+    """The same keys, of which none is required, and any entry may be ``null``."""
+    if isinstance(schema, list):
+        return [_changes(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {key: _changes(part) for key, part in schema.items() if key != "required"}
+    entries = changed.get("additionalProperties")
+    if isinstance(entries, dict):
+        changed["additionalProperties"] = {"anyOf": [entries, {"type": "null"}]}
+    return changed
+
+
+def text_of(schema: Schema) -> str:
+    """A schema as its file holds it."""
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name, schema in json_schemas().items():
+        write_text(FOLDER / f"{name}.json", text_of(schema))
