@@ -24,12 +24,28 @@ def json_schemas() -> dict[str, Schema]:
     some keys of the others, and delete an entry by ``null``.
     """
     return {
-        "config": _changes(Whole.model_json_schema()),
+        "config": _changes(_whole()),
         "data": DataSet.model_json_schema(),
-        "table": Table.model_json_schema(),
+        "table": _listed(Table.model_json_schema()),
         "learners": _by_name(Learner.model_json_schema()),
         "choices": _by_name(Choice.model_json_schema()),
     }
+
+
+def _whole() -> Schema:
+    """All files together."""
+    schema = Whole.model_json_schema()
+    tables = schema["$defs"]["Table"]
+    schema["$defs"]["Table"] = _listed(tables)
+    return schema
+
+
+def _listed(schema: Schema) -> Schema:
+    """The same, with a list of names in place of data without changes."""
+    names = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    data = schema["properties"]["data"]
+    schema["properties"]["data"] = {"anyOf": [data, names]}
+    return schema
 
 
 def _by_name(schema: Schema) -> Schema:
