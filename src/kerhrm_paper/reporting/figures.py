@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 
 from kerhrm.files import atomic
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary, where
+from kerhrm_paper.evaluation.tables import METRICS, primary, where
 
 #: inches; the text width of the paper's style
 WIDTH = 5.5
@@ -265,6 +265,19 @@ def curve(
         linewidth=0,
     )
     axis.plot(x, "mean", data=rows, **look)
+
+
+def entitle(axis: Axes, table: str, metric: str) -> None:
+    """A panel of a table: right is better, a high accuracy or a small error."""
+    title = table.replace("table", "Table ")
+    if METRICS[metric].higher_is_better:
+        axis.set_title(f"{title}\naccuracy")
+    else:
+        axis.invert_xaxis()
+        axis.set_title(f"{title}\nerror")
+    axis.grid(axis="x")
+    axis.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def name_rows(axis: Axes, names: Sequence[str]) -> None:

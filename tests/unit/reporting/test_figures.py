@@ -159,7 +159,7 @@ def test_a_band_is_a_bar_from_the_lowest_to_the_highest_mean() -> None:
 
 
 def test_stand_ins_are_not_called_the_papers_data() -> None:
-    """In no figure of house prices, of shares, of endpoints and of criteria."""
+    """In no figure of house prices, of shares and of endpoints."""
     cells, scores = read("figure3")
     axis = draw.figure3(cells).axes[0]
     assert axis.get_title() == "as in the paper"
@@ -179,13 +179,6 @@ def test_stand_ins_are_not_called_the_papers_data() -> None:
     found.loc[is_table4, ["mean", "difference"]] = np.nan
     panels = forest.endpoints(found).axes
     assert len(panels) == 3
-    _, table1 = read("table1")
-    _, table4 = read("table4")
-    stand_ins = table4.assign(data_source="fallback:digits")
-    both = forest.panel({"table1": table1, "table4": stand_ins})
-    alone = forest.panel({"table4": stand_ins})
-    assert len(both.axes) == 1
-    assert alone.axes == []
 
 
 def words(figure: Figure) -> set[str]:
