@@ -205,27 +205,6 @@ def test_changes_are_rows_and_settings_are_panels() -> None:
     assert labels == ["KerHRM", *(f"m={n}" for n in range(7))]
 
 
-def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:
-    figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
-    drawn = []
-    for axis in figure.axes:
-        for line in axis.get_lines():
-            if line.get_alpha():
-                drawn += list(line.get_xdata())
-    values = scores[primary(scores)]["value"]
-    assert sorted(drawn) == pytest.approx(sorted(values))
-
-
-def test_failed_seeds_are_counted(scores: pd.DataFrame) -> None:
-    is_failed = (scores["method"] == "KerHRM") & (scores["seed"] == 1)
-    scores.loc[is_failed, "value"] = np.nan
-    figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
-    texts = []
-    for axis in figure.axes:
-        texts += [text.get_text() for text in axis.texts]
-    assert "1 of 3 seeds failed" in texts
-
-
 @pytest.mark.parametrize(
     "name", ["fee_$_to_$", "price_$/m^2_in_$", "a$b", "$50K_to_$75K"]
 )
