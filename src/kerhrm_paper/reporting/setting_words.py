@@ -7,10 +7,10 @@ from collections.abc import Iterable
 OPTIONS = {
     "H=I": "features not mixed",
     "alpha=0": "no variance penalty",
-    "weights=by_size": "environments weighted by size",
+    "weights=by_size": "weighted by size",
     "T=1": "first iteration alone",
     "n_init=1": "one initialisation",
-    "degenerate=yes": "copies of the label kept",
+    "degenerate=yes": "label copies kept",
     "split=true": "true environments",
     "split=errors": "split by least squares' errors",
     "split=random": "split at random",
