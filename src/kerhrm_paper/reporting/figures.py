@@ -307,7 +307,7 @@ def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
             (1.04, height),
             xycoords=axis.transAxes,
             color=colour,
-            fontsize=7.5,
+            fontsize=8,
             va="center",
             annotation_clip=False,
         )

@@ -54,8 +54,6 @@ def points(axis: Axes) -> list[Line2D]:
 
 
 def test_figure_3_draws_the_means_of_every_period() -> None:
-    cells, scores = read("auxiliary_houses")
-    assert draw.own_figures(cells, scores) == []  # a variant alone
     cells = REFERENCE.cells("figure3")
     axis, *_ = draw.figure3(cells).axes
     drawn = [line.get_ydata() for line in points(axis)]
@@ -202,7 +200,7 @@ def test_changes_are_rows_and_settings_are_panels() -> None:
         drawn = [line.get_xdata()[0] for line in points(axis)]
         assert drawn == pytest.approx(expected)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert labels == ["KerHRM", *(f"m={n}" for n in range(7))]
+    assert labels == ["KerHRM", *(f"m = {n}" for n in range(7))]
 
 
 @pytest.mark.parametrize(
