@@ -11,6 +11,7 @@ from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest
 from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.selection_figure import selection
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
@@ -29,4 +30,4 @@ with job(snakemake):
     files = snakemake.output
     write_text(files.csv, tests.to_csv(index=False))
     save(forest.endpoints(tests), Path(files.png).with_suffix(""))
-    save(forest.panel(scores), Path(files.panel).with_suffix(""))
+    save(selection(scores), Path(files.panel).with_suffix(""))

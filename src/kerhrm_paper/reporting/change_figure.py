@@ -1,5 +1,7 @@
 """Results of a method as it is and with each change, by setting."""
 
+import textwrap
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,6 +20,7 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
+from kerhrm_paper.reporting.setting_words import in_words
 from kerhrm_paper.reporting.tables import TITLES
 from kerhrm_paper.reporting.version_figure import LEVEL_LINE, LEVELS
 
@@ -27,6 +30,8 @@ OUTPUTS = {
     "KerHRM": ("network", BLUE, "o"),
     "KerHRM (linear predictor)": ("linear predictor", ORANGE, "D"),
 }
+ROW = 0.31  #: inches
+NAME, TITLE = 22, 9  #: characters of a line of a row's name, of a panel's title
 OTHER_LOOK = ("black", "s")  #: of methods that no change is of
 
 
@@ -62,7 +67,7 @@ class _Rows:
     def names(self) -> list[str]:
         """Of all rows, from top to bottom."""
         names = [*self.changes, *self.methods]
-        return [name.replace(",", ", ") for name in names]
+        return [textwrap.fill(in_words(name), NAME) for name in names]
 
     def height(self, method: str, change: str) -> float | None:
         """Of a cell; None for methods that are lines."""
@@ -88,7 +93,7 @@ def changes(cells: pd.DataFrame) -> Figure:
     cells = where(cells, metric=metric)
     rows = _Rows(cells)
     bases = list(dict.fromkeys(cells["base"]))
-    height = 1.1 + 0.19 * len(rows.names)
+    height = 1.4 + ROW * len(rows.names)
     with style():
         size = (WIDTH, height)
         figure, axes = subplots(1, len(bases), figsize=size, sharex=True, sharey=True)
@@ -96,7 +101,7 @@ def changes(cells: pd.DataFrame) -> Figure:
             of_base = where(cells, base=base)
             _draw_levels(axis, of_base)
             _draw_cells(axis, of_base, rows)
-            axis.set_title(plain(base))
+            axis.set_title(plain(textwrap.fill(in_words(base), TITLE)))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=3)
             if metric.endswith("acc"):

@@ -4,7 +4,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kerhrm_paper.reporting import figures
+from kerhrm_paper.reporting.auxiliary_figure import auxiliary
 from kerhrm_paper.reporting.change_figure import changes
+from kerhrm_paper.reporting.crossed_figure import crossed, is_crossed
 from kerhrm_paper.reporting.period_figure import figure3
 from kerhrm_paper.reporting.shift_figure import shift
 from kerhrm_paper.reporting.version_figure import VERSIONS, versions
@@ -29,12 +31,15 @@ def own_figures(
 
 
 def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure | None:
+    if "seed" in scores and is_crossed(scores):
+        return crossed(scores)
     first = str(cells["setting"].iloc[0])
     if first.startswith("iteration="):
         return figures.figure2(cells)
-    if first.startswith("period=") and "," not in first:
-        # a variant alone has no main panel
+    if first.startswith("period="):
         return figure3(cells, mark)
+    if first.startswith("low="):
+        return auxiliary(cells)
     if "_test=" in first:
         return shift(cells)
     changed = cells["setting"].str.partition(",")[2]

@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 
 from kerhrm.files import atomic
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary, where
+from kerhrm_paper.evaluation.tables import METRICS, primary, where
 
 #: inches; the text width of the paper's style
 WIDTH = 5.5
@@ -267,6 +267,19 @@ def curve(
     axis.plot(x, "mean", data=rows, **look)
 
 
+def entitle(axis: Axes, table: str, metric: str) -> None:
+    """A panel of a table: right is better, a high accuracy or a small error."""
+    title = table.replace("table", "Table ")
+    if METRICS[metric].higher_is_better:
+        axis.set_title(f"{title}\naccuracy")
+    else:
+        axis.invert_xaxis()
+        axis.set_title(f"{title}\nerror")
+    axis.grid(axis="x")
+    axis.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
 def name_rows(axis: Axes, names: Sequence[str]) -> None:
     """Names left of the rows of a figure, from top to bottom."""
     texts = [plain(name) for name in names]
@@ -294,7 +307,7 @@ def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
             (1.04, height),
             xycoords=axis.transAxes,
             color=colour,
-            fontsize=7.5,
+            fontsize=8,
             va="center",
             annotation_clip=False,
         )

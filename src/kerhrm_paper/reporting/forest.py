@@ -1,9 +1,4 @@
-"""Every method by table: its difference from the paper.
-
-What the selection criterion changes.
-"""
-
-from collections.abc import Mapping
+"""Every method by table: its difference from the paper."""
 
 import numpy as np
 import pandas as pd
@@ -11,26 +6,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm_paper.evaluation.bands import UNPRINTED
-from kerhrm_paper.evaluation.tables import METRICS, stand_ins, where
+from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.figures import (
     WIDTH,
+    entitle,
     entry,
     finish,
     name_rows,
     style,
     subplots,
 )
-from kerhrm_paper.reporting.tables import results_of
 
-#: colour (Okabe and Ito) and marker of a selection criterion
-CRITERIA_LOOKS = {
-    "pooled validation": ("#E69F00", "o"),
-    "worst inferred environment": ("#0072B2", "^"),
-    "worst true environment": ("#009E73", "s"),
-    "library defaults": ("0.5", "D"),
-    "oracle": ("#000000", "x"),
-}
-OTHER_LOOK = ("0.8", ".")
 #: colour and marker of an outcome
 LOOKS = {
     "better": ("#0072B2", "^"),
@@ -71,7 +57,7 @@ def endpoints(tests: pd.DataFrame) -> Figure:
             rows = where(tests, table=table)
             _draw_tests(axis, rows, methods)
             metric = rows["metric"].iloc[0]
-            _entitle(axis, table, metric)
+            entitle(axis, table, metric)
         name_rows(axes.flat[0], methods)
         known = set(tests["outcome"])
         entries = []
@@ -102,72 +88,3 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
         exact = [test.ci_low_exact, test.ci_high_exact]
         axis.plot(exact, [y, y], color=colour, linewidth=2.4)
         axis.plot(test.difference, y, marker, color=colour, markersize=4.5)
-
-
-def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
-    """Mean result over a table's settings by method and selection criterion.
-
-    ``scores`` are by table, of :func:`kerhrm_paper.evaluation.scores.score_table`.
-    Methods that one criterion alone has chosen for are left out, and tables of
-    stand-ins.
-    """
-    drawn = {}
-    for table, of_table in scores.items():
-        means = _means(of_table)
-        if len(means):
-            drawn[table] = means
-    if not drawn:
-        empty = Figure(figsize=(WIDTH, 0.5))
-        empty.text(0.5, 0.5, "no table has several criteria", ha="center")
-        return empty
-    every_method = pd.concat([*drawn.values()])["method"]
-    methods = list(dict.fromkeys(every_method))
-    height = 1.2 + 0.22 * len(methods)
-    with style():
-        size = (WIDTH, height)
-        figure, axes = subplots(1, len(drawn), figsize=size, sharey=True)
-        for axis, table in zip(axes.flat, drawn, strict=True):
-            _draw_means(axis, drawn[table], methods)
-            metric = results_of(scores[table])[0]
-            _entitle(axis, table, metric)
-        name_rows(axes.flat[0], methods)
-        entries = []
-        for criterion, (colour, marker) in CRITERIA_LOOKS.items():
-            entries.append(entry(criterion, colour, marker))
-        heading = "what chose the hyperparameters; the oracle saw test points"
-        finish(figure, entries, heading=heading, columns=3)
-    return figure
-
-
-def _draw_means(axis: Axes, means: pd.DataFrame, methods: list[str]) -> None:
-    """Mean results of a table, by method and criterion."""
-    for row in means.itertuples():
-        criterion = str(row.selection)
-        colour, marker = CRITERIA_LOOKS.get(criterion, OTHER_LOOK)
-        y = methods.index(row.method)
-        axis.plot(row.value, y, marker, color=colour, markersize=4.5, alpha=0.8)
-
-
-def _means(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean result of a table by method and selection, as :func:`panel` draws it."""
-    keys = ["method", "selection"]
-    result = results_of(scores)[0]
-    rows = where(scores, metric=result)
-    n_criteria = rows.groupby("method")["selection"].transform("nunique")
-    rows = rows[n_criteria > 1]
-    if stand_ins(scores):
-        rows = rows.iloc[:0]
-    means = rows.groupby(keys, sort=False)["value"].mean()
-    return means.reset_index()
-
-
-def _entitle(axis: Axes, table: str, metric: str) -> None:
-    """The table, and whether right is an accuracy or a small error."""
-    title = table.replace("table", "Table ")
-    if METRICS[metric].higher_is_better:
-        axis.set_title(f"{title}\naccuracy")
-    else:
-        axis.invert_xaxis()
-        axis.set_title(f"{title}\nerror")
-    axis.grid(axis="x")
-    axis.locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])

@@ -29,6 +29,7 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
+from kerhrm_paper.reporting.setting_words import in_words
 
 UNTESTED = "pretest=no"  #: mark of KerHRM without its pre-test
 NAMES = {"KerHRM (linear predictor)": "KerHRM, linear"}  #: of curves; else the method
@@ -53,8 +54,9 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
         panels = []
         for axis, variant in zip(axes.flat, variants, strict=True):
             ends = _draw_methods(axis, cells, variant, periods)
-            _draw_references(axis, cells)
-            axis.set(xlabel="built", title=plain(variant or main_title))
+            _draw_references(axis, where(cells, variant=variants[0]))
+            title = in_words(variant) if variant else main_title
+            axis.set(xlabel="built", title=plain(title))
             first_years = [period[:4] for period in periods]
             axis.set_xticks(range(0, len(periods), 2), first_years[::2])
             panels.append((axis, ends))
@@ -109,7 +111,7 @@ def _draw_curve(
 
 def _draw_references(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in REFERENCES.items():
-        means = where(cells, method=method, variant="")["mean"]
+        means = where(cells, method=method)["mean"]
         if len(means):
             axis.plot(range(len(means)), means, color=GREY, linestyle=line, **LINE)
 

@@ -1,14 +1,14 @@
-"""The figure of every seed: its training and test result, by setting and method."""
+"""The figure of every run: a method's results, their mean, and the paper's number."""
 
-import math
 import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import primary, where
@@ -16,153 +16,189 @@ from kerhrm_paper.reporting.figures import (
     GREY,
     LINE,
     REFERENCES,
-    entry,
+    WIDTH,
     finish,
     fit_scale,
-    line_entry,
     name_rows,
     style,
     subplots,
 )
+from kerhrm_paper.reporting.setting_words import differences, method_name
 from kerhrm_paper.reporting.tables import TITLES, results_of
 
-#: colour and marker
-Look = tuple[str, str]
-TRAINING_LOOK: Look = ("#E69F00", "o")
-RESULT_LOOKS: list[Look] = [("#0072B2", "s"), ("#009E73", "v")]
+MANY_ROWS = 16  #: of methods in settings; if there are more, a method is a row
+NAME = 25  #: characters of a line of a row's name
+LINE_HEIGHT = 0.15  #: inches, of a line of a row's name
+MEAN_COLOUR, PAPER_COLOUR = "#0072B2", "#D55E00"
 #: of points, lines and words
-SEED: dict[str, Any] = {"markersize": 2.5, "alpha": 0.45}
-MEAN: dict[str, Any] = {"markersize": 8, "markeredgewidth": 1.8}
-PAPER: dict[str, Any] = {"color": "black", "markersize": 5, "zorder": 3}
+RUN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 2.2, "alpha": 0.35}
+MEAN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 11, "markeredgewidth": 2.2}
+PAPER: dict[str, Any] = {
+    "color": PAPER_COLOUR,
+    "markersize": 5,
+    "markerfacecolor": "white",
+    "zorder": 3,
+}
 FAILED: dict[str, Any] = {"color": GREY, "fontsize": 8, "va": "center"}
+#: of rows' numbers: heading, points right of the axis, colour
+MEANS = "\N{BLACK VERTICAL RECTANGLE} mean", 6, MEAN_COLOUR
+PAPERS = "\N{WHITE DIAMOND} paper", 46, PAPER_COLOUR
+
+
+@dataclass(frozen=True)
+class Row:
+    """Results of a method: an array over seeds for each setting, and the paper's."""
+
+    name: str
+    runs: Sequence[np.ndarray]
+    paper: float  #: mean over the settings; nan where it has none for one of them
+
+    @property
+    def values(self) -> np.ndarray:
+        """Of all runs."""
+        return np.concatenate(self.runs)
+
+    @property
+    def lines(self) -> str:
+        """The name, in lines."""
+        return textwrap.fill(self.name, NAME)
 
 
 def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
-    """Every seed's training and test result, their mean, and the paper's value.
+    """Every run's result, their mean, and the paper's number; by method.
 
-    A panel for each setting, a row for each method; rows chosen by the methods' own
-    criteria.
+    The result is the first of :func:`~kerhrm_paper.reporting.tables.results_of`, the
+    rows are chosen by the methods' own criteria.  Methods in settings are rows, or,
+    where these are many, methods, with their settings one below the other.  A mean
+    over settings is next to the paper's over the same settings.
     """
-    scores = scores[primary(scores)]
-    looks = _looks(scores)
-    result = next(metric for metric in looks if metric != "train_acc")
-    scores = scores[scores["metric"].isin(looks)]
-    settings = list(dict.fromkeys(scores["setting"]))
-    every_method = list(dict.fromkeys(scores["method"]))
-    levels, methods = [], []
-    for method in every_method:
-        if method in REFERENCES:
-            levels.append(method)
-        else:
-            methods.append(method)
-    keys = ["setting", "method", "metric"]
-    own = cells[primary(cells)]
-    printed = own.set_index(keys)["paper"].dropna()
-    titles = [TITLES.get(metric, metric) for metric in looks]
-    label = textwrap.fill(", ".join(titles), 40)
+    result, *_ = results_of(scores)
+    scores = where(scores[primary(scores)], metric=result)
+    own = where(cells[primary(cells)], metric=result)
+    is_level = scores["method"].isin(REFERENCES)
+    rows = _rows(scores[~is_level], own)
+    n_lines = max(row.lines.count("\n") + 1 for row in rows)
     with style():
-        figure, axes = _panels(len(settings), len(methods))
-        for axis, setting in zip(axes, settings, strict=True):
-            of_setting = where(scores, setting=setting)
-            of_result = where(of_setting, metric=result)
-            _draw_levels(axis, of_result, levels)
-            is_method = of_setting["method"].isin(methods)
-            groups = of_setting[is_method].groupby(["method", "metric"], sort=False)
-            for (method, metric), group in groups:
-                row = methods.index(method)
-                _draw_seeds(
-                    axis,
-                    values=group["value"].to_numpy(),
-                    paper=printed.get((setting, method, metric), np.nan),
-                    y=row + _shift(metric, looks),
-                    look=looks[metric],
-                )
-            axis.set_title(plain(setting))
-            axis.grid(axis="x")
-            name_rows(axis, methods)
-            if not result.endswith("_acc"):
-                fit_scale(axis, scores["value"].to_numpy(), "x")
-            axis.tick_params(labelbottom=True)
-            axis.set_xlabel(label)
-        entries = _entries(looks, levels, has_paper=len(printed) > 0)
-        finish(figure, entries, title, columns=min(2 * len(settings), 4))
+        height = 1.2 + LINE_HEIGHT * max(n_lines, 1.8) * len(rows)
+        figure, grid = subplots(1, 1, figsize=(WIDTH, height))
+        axis = grid[0, 0]
+        for y, row in enumerate(rows):
+            _draw_row(axis, row, y)
+        _draw_levels(axis, scores[is_level])
+        name_rows(axis, [row.lines for row in rows])
+        if not result.endswith("_acc"):
+            fit_scale(axis, scores["value"].to_numpy(), "x")
+        axis.set_xlabel(_label(result, rows))
+        axis.grid(axis="x")
+        means = [row.values.mean() for row in rows]
+        _write(axis, means, *MEANS)
+        papers = [row.paper for row in rows]
+        if np.isfinite(papers).any():
+            _write(axis, papers, *PAPERS)
+        finish(figure, [], title)
     return figure
 
 
-def _panels(n_settings: int, n_methods: int) -> tuple[Figure, list[Axes]]:
-    """A panel for each setting, at most three next to each other."""
-    n_columns = min(n_settings, 3)
-    n_rows = math.ceil(n_settings / n_columns)
-    panel_height = 0.5 + 0.27 * n_methods
-    width = 2.4 + 2.7 * n_columns
-    height = 1 + n_rows * panel_height
-    size = (width, height)
-    figure, grid = subplots(n_rows, n_columns, figsize=size, sharex=True, sharey=True)
-    axes = [*grid.flat]
-    for unused in axes[n_settings:]:
-        unused.remove()
-    return figure, axes[:n_settings]
-
-
-def _looks(scores: pd.DataFrame) -> dict[str, Look]:
-    """Colour and marker of the metrics that are drawn, in their order."""
-    looks: dict[str, Look] = {}
-    if "train_acc" in set(scores["metric"]):
-        looks["train_acc"] = TRAINING_LOOK
-    results = results_of(scores)
-    for metric, look in zip(results, RESULT_LOOKS, strict=False):
-        looks.setdefault(metric, look)
-    return looks
-
-
-def _shift(metric: str, looks: dict[str, Look]) -> float:
-    """Height of a metric from the middle of its method's row."""
-    number = [*looks].index(metric)
-    place = (number + 0.5) / len(looks)
-    return 0.4 * (place - 0.5)
-
-
-def _draw_levels(axis: Axes, scores: pd.DataFrame, methods: list[str]) -> None:
-    """Lines for references in a setting, at their mean results."""
+def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
+    """Rows of the figure, those of references below the others."""
+    methods = list(dict.fromkeys(scores["method"]))
+    methods.sort(key=lambda method: method.startswith("ref: "))
+    words = differences(dict.fromkeys(scores["setting"]))
+    pairs = scores[["method", "setting"]].drop_duplicates()
+    are_rows = len(words) > 1 and len(pairs) <= MANY_ROWS
+    rows = []
     for method in methods:
-        level = where(scores, method=method)["value"].mean()
-        _, line = REFERENCES[method]
-        axis.axvline(level, color=GREY, **LINE, linestyle=line)
+        of_method = where(scores, method=method)
+        printed = where(cells, method=method).set_index("setting")["paper"]
+        own_settings = dict.fromkeys(of_method["setting"])
+        groups = [[setting] for setting in own_settings]
+        for group in groups if are_rows else [list(own_settings)]:
+            name = method_name(method)
+            if are_rows and words[group[0]]:
+                name += f", {words[group[0]]}"
+            rows.append(Row(name, _runs(of_method, group), _mean(printed, group)))
+    return rows
 
 
-def _draw_seeds(
-    axis: Axes, values: np.ndarray, paper: float, y: float, look: Look
-) -> None:
-    """A metric of a method: every seed, their mean, the paper's number."""
-    colour, marker = look
+def _runs(scores: pd.DataFrame, settings: Iterable[str]) -> list[np.ndarray]:
+    """Values of a method's seeds, by setting."""
+    return [
+        where(scores, setting=setting)["value"].to_numpy(float) for setting in settings
+    ]
+
+
+def _mean(printed: pd.Series, settings: list[str]) -> float:
+    """The paper's mean over some settings; nan where it has no number for one."""
+    numbers = printed.reindex(settings).to_numpy(float)
+    return float(numbers.mean())
+
+
+def _draw_row(axis: Axes, row: Row, y: int) -> None:
+    """Every run, with its setting's height within the row, their mean, the paper's."""
+    band = 0.7 / len(row.runs)
+    for number, values in enumerate(row.runs):
+        # multiples of the golden ratio keep neighbours apart
+        places = np.arange(len(values)) * 0.618 % 1
+        heights = y - 0.35 + band * (number + places)
+        axis.plot(values, heights, "o", markeredgewidth=0, **RUN)
+    values = row.values
     n_failed = int(np.isnan(values).sum())
     if n_failed:
         axis.annotate(
-            f"{n_failed} of {len(values)} seeds failed",
+            f"{n_failed} of {len(values)} runs failed",
             (0.02, y),
             xycoords=axis.get_yaxis_transform(),
             **FAILED,
         )
-    heights = y + np.linspace(-0.06, 0.06, len(values))
-    axis.plot(values, heights, marker, color=colour, **SEED)
-    # as in the table, no mean of the seeds that succeeded
-    mean = values.mean()
-    axis.plot(mean, y, "|", color=colour, **MEAN)
-    axis.plot(paper, y, "x", **PAPER)
+    # as in the table, no mean of the runs that succeeded
+    axis.plot(values.mean(), y, "|", **MEAN)
+    axis.plot(row.paper, y, "D", **PAPER)
 
 
-def _entries(
-    looks: dict[str, Look], levels: list[str], *, has_paper: bool
-) -> list[Line2D]:
-    """Entries of the legend."""
-    entries = []
-    for metric, (colour, marker) in looks.items():
-        label = textwrap.fill(f"{TITLES.get(metric, metric)}, one seed", 32)
-        entries.append(entry(label, colour, marker))
-    entries.append(entry("mean over seeds", "0.3", "|"))
-    if has_paper:
-        entries.append(entry("paper", "black", "x"))
-    for method in levels:
-        label, line = REFERENCES[method]
-        entries.append(line_entry(label, line))
-    return entries
+def _draw_levels(axis: Axes, scores: pd.DataFrame) -> None:
+    """Lines for references at their mean results, each with its name above."""
+    means = scores.groupby("method", sort=False)["value"].mean()
+    for number, (method, level) in enumerate(means.items()):
+        name, line = REFERENCES[str(method)]
+        axis.axvline(level, color=GREY, **LINE, linestyle=line)
+        is_right = level > sum(axis.get_xlim()) / 2
+        axis.annotate(
+            name,
+            (level, 1.0),
+            (0, 3 + 10 * number),
+            xycoords=axis.get_xaxis_transform(),
+            textcoords="offset points",
+            ha="right" if is_right else "left",
+            color=GREY,
+            fontsize=8,
+        )
+
+
+def _label(result: str, rows: list[Row]) -> str:
+    """What is plotted, and what a dot and its height are."""
+    title = TITLES.get(result, result)
+    label = f"{title}; a dot is one run"
+    if any(len(row.runs) > 1 for row in rows):
+        label += ", settings from top to bottom"
+    return textwrap.fill(label, 44)
+
+
+def _write(
+    axis: Axes, numbers: Iterable[float], heading: str, points: float, colour: str
+) -> None:
+    """A column of numbers right of the rows, empty where there is none."""
+    texts = [
+        plain(f"{number:.2f}") if np.isfinite(number) else "" for number in numbers
+    ]
+    for y, text in enumerate([heading, *texts], -1):
+        axis.annotate(
+            text,
+            (1, y),
+            (points, 0),
+            xycoords=axis.get_yaxis_transform(),
+            textcoords="offset points",
+            va="center",
+            color=colour,
+            fontsize=8,
+            annotation_clip=False,
+        )

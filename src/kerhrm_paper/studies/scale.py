@@ -37,6 +37,9 @@ SIZES = 2500, 5000, 10_000, 20_000, 50_000
 DIMENSIONS = 25, 100, 300, 1000
 N_INIT = 4
 RIDGE = 1e-3
+#: of curves over k, by n (Okabe and Ito)
+COLOURS = "#CC79A7", "#009E73", "#0072B2", "#000000", "#D55E00"
+MARKERS = "o", "v", "^", "D", "s"
 #: share of points on their side of the split by colour that counts as exact
 EXACT = 0.995
 OPTIONS = KerHRMOptions()
@@ -247,33 +250,39 @@ def approximation(raw_file: str) -> DataFrame:
 
 
 def figures(tables: Frames) -> Figures:
-    """Accuracy and share of exact starts over k, a line per n."""
+    """Test accuracy over k, a line per n with its name at the right end.
+
+    Solid: every k continues from the environments of the k before it.  Dotted: every
+    k starts at random.
+    """
     curves = tables[LEARNING_CURVE]
-    groups = curves.groupby(["n", "k"])
-    means = groups.mean(numeric_only=True)
-    figure = Figure((7.2, 2.7), layout="constrained")
-    accuracy, exactness = figure.subplots(1, 2)
-    accuracy.set_ylabel("test accuracy")
-    exactness.set_ylabel("share of exact starts")
-    sizes = means.index.unique("n")
+    means = curves.groupby(["n", "k"]).mean(numeric_only=True)
+    sizes = list(means.index.unique("n"))
+    figure = Figure((5.5, 3.4), layout="constrained")
+    axis = figure.subplots()
     for number, n in enumerate(sizes):
         rows = means.loc[n]
-        k = rows.index
         look: dict[str, Any] = {
-            "color": f"C{number}",
-            "marker": "o",
-            "markersize": 3,
+            "color": COLOURS[number % len(COLOURS)],
+            "marker": MARKERS[number % len(MARKERS)],
+            "markersize": 4,
         }
-        nested = rows["test_acc_nested"]
-        share = rows["exact"] / rows["starts"]
-        random = rows["test_acc"]
-        accuracy.plot(k, random, label=f"n = {n}", **look)
-        accuracy.plot(k, nested, linestyle=":", **look)
-        exactness.plot(k, share, **look)
-    for axis in (accuracy, exactness):
-        axis.set_xscale("log")
-        axis.set_xlabel("dimensions k")
-    accuracy.legend()
+        axis.plot(rows.index, rows["test_acc_nested"], **look)
+        axis.plot(rows.index, rows["test_acc"], linestyle=":", **look)
+        axis.annotate(
+            f"n = {n:,.0f}".replace(",", " "),
+            (rows.index[-1], rows["test_acc_nested"].iloc[-1]),
+            (8, 0),
+            textcoords="offset points",
+            va="center",
+            color=look["color"],
+            annotation_clip=False,
+        )
+    axis.set_xscale("log")
+    axis.set_xticks(DIMENSIONS, [str(k) for k in DIMENSIONS])
+    axis.minorticks_off()
+    label = "dimensions k (solid: continued from the k before; dotted: random starts)"
+    axis.set(xlabel=label, ylabel="test accuracy")
     return {"learning_curve": figure}
 
 

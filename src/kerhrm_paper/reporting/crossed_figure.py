@@ -1,0 +1,81 @@
+"""Crossed seeds: how far data, initial weights and initialisations move a result."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm.plots.axes import plain
+from kerhrm_paper.evaluation.tables import primary, where
+from kerhrm_paper.reporting.figures import (
+    METHODS,
+    WIDTH,
+    entry,
+    finish,
+    name_rows,
+    style,
+    subplots,
+)
+from kerhrm_paper.reporting.setting_words import in_words
+from kerhrm_paper.reporting.tables import TITLES, results_of
+
+#: of a seed, as ``data=3000,network=3001,clustering=3002``
+SEED = r"data=(?P<data>\d+),network=(?P<network>\d+),clustering=(?P<clustering>\d+)"
+#: what has a seed, in words
+SOURCES = {
+    "data": "data",
+    "network": "initial weights",
+    "clustering": "clustering's starts",
+}
+#: colour and marker of methods, in turn
+LOOKS = (METHODS["KerHRM"], "o"), ("#D55E00", "^"), ("#009E73", "s")
+
+
+def is_crossed(scores: pd.DataFrame) -> bool:
+    """Whether the seeds of scores are of several sources, each with each."""
+    return bool(scores["seed"].astype(str).str.fullmatch(SEED).any())
+
+
+def crossed(scores: pd.DataFrame) -> Figure:
+    """Mean result of each seed of a source over the other sources' seeds.
+
+    A panel for each setting, a row for each source: how far the marks of a row are
+    apart is what this source alone changes.
+    """
+    result, *_ = results_of(scores)
+    scores = where(scores[primary(scores)], metric=result)
+    scores = scores[~scores["method"].str.startswith("ref: ")]
+    scores = scores.assign(**scores["seed"].str.extract(SEED))
+    settings = list(dict.fromkeys(scores["setting"]))
+    methods = list(dict.fromkeys(scores["method"]))
+    with style():
+        size = (WIDTH, 2.6)
+        figure, grid = subplots(
+            1, len(settings), figsize=size, sharex=True, sharey=True
+        )
+        for axis, setting in zip(grid.flat, settings, strict=True):
+            _draw_sources(axis, where(scores, setting=setting), methods)
+            axis.set_title(plain(in_words(setting)))
+            axis.grid(axis="x")
+            axis.locator_params(axis="x", nbins=4)
+        name_rows(grid[0, 0], list(SOURCES.values()))
+        entries = [
+            entry(method, *LOOKS[number % len(LOOKS)])
+            for number, method in enumerate(methods)
+        ]
+        title = TITLES.get(result, result)
+        heading = f"{title}: a mark is one seed's mean over the other rows' seeds"
+        finish(figure, entries, heading=heading, columns=2)
+    return figure
+
+
+def _draw_sources(axis: Axes, scores: pd.DataFrame, methods: list[str]) -> None:
+    """Means by source, each method at its own height within the row."""
+    for number, method in enumerate(methods):
+        colour, marker = LOOKS[number % len(LOOKS)]
+        shift = 0.5 * ((number + 0.5) / len(methods) - 0.5)
+        of_method = where(scores, method=method)
+        for y, source in enumerate(SOURCES):
+            means = of_method.groupby(source)["value"].mean()
+            heights = [y + shift] * len(means)
+            axis.hlines(y + shift, means.min(), means.max(), color=colour, linewidth=1)
+            axis.plot(means, heights, marker, color=colour, markersize=4.5)

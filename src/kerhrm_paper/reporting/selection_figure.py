@@ -1,0 +1,133 @@
+"""What the choice of hyperparameters changes: a method's results by criterion."""
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm_paper.evaluation.tables import stand_ins, where
+from kerhrm_paper.reporting.figures import (
+    GREY,
+    WIDTH,
+    entitle,
+    entry,
+    finish,
+    name_rows,
+    style,
+    subplots,
+)
+from kerhrm_paper.reporting.tables import results_of
+
+WORST_ENVIRONMENT = "worst environment"
+#: criteria that are one in the figure: no method has both
+SAME = {
+    "worst inferred environment": WORST_ENVIRONMENT,
+    "worst true environment": WORST_ENVIRONMENT,
+}
+ORACLE = "oracle"  #: chooses on test points
+#: colour (Okabe and Ito) and marker of a criterion; from top to bottom within a row
+LOOKS = {
+    "pooled validation": ("#E69F00", "o"),
+    WORST_ENVIRONMENT: ("#0072B2", "^"),
+    "library defaults": ("#009E73", "D"),
+    ORACLE: ("#000000", "x"),
+}
+NAMES = {ORACLE: "oracle (sees test points)"}  #: in the legend; else the criterion
+ROW = 0.33  #: inches
+NAME = 24  #: characters of a line of a row's name
+#: words in a row without results
+ABSENT: dict[str, Any] = {
+    "color": GREY,
+    "fontsize": 8,
+    "ha": "center",
+    "va": "center",
+    "backgroundcolor": "white",
+}
+#: columns of criteria and methods
+KEYS = ["method", "selection"]
+
+
+def selection(scores: Mapping[str, pd.DataFrame]) -> Figure:
+    """Mean result over a table's settings, by method and selection criterion.
+
+    A panel for each table and a row for each method.  The grey bar of a row ends at
+    its lowest and highest mean without the oracle's, so that its length is what the
+    choice changes.
+
+    ``scores`` are by table, of :func:`kerhrm_paper.evaluation.scores.score_table`.
+    Methods with one criterion are left out, tables of stand-ins, and tables that would
+    leave most rows empty.
+    """
+    drawn = _panels(scores)
+    if not drawn:
+        empty = Figure(figsize=(WIDTH, 0.5))
+        empty.text(0.5, 0.5, "no table has several criteria", ha="center")
+        return empty
+    methods = _methods(drawn)
+    with style():
+        size = (WIDTH, 1.2 + ROW * len(methods))
+        figure, axes = subplots(1, len(drawn), figsize=size, sharey=True)
+        for axis, (table, means) in zip(axes.flat, drawn.items(), strict=True):
+            for y, method in enumerate(methods):
+                _draw_row(axis, where(means, method=method), y)
+            metric, *_ = results_of(scores[table])
+            entitle(axis, table, metric)
+        names = [textwrap.fill(name.removeprefix("ref: "), NAME) for name in methods]
+        name_rows(axes.flat[0], names)
+        entries = []
+        for criterion, (colour, marker) in LOOKS.items():
+            name = NAMES.get(criterion, criterion)
+            entries.append(entry(name, colour, marker))
+        heading = "what chose the hyperparameters; right is better, "
+        heading += "grey bar: range without the oracle"
+        finish(figure, entries, heading=heading, columns=2)
+    return figure
+
+
+def _panels(scores: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Mean results by table, of the tables that are drawn."""
+    means = {table: _means(of_table) for table, of_table in scores.items()}
+    n_methods = len(_methods(means))
+    return {
+        table: of_table
+        for table, of_table in means.items()
+        if of_table["method"].nunique() > n_methods / 2
+    }
+
+
+def _methods(means: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Methods of some tables; references behind the others."""
+    names: dict[str, None] = {}
+    for of_table in means.values():
+        names |= dict.fromkeys(of_table["method"])
+    return sorted(names, key=lambda name: name.startswith("ref: "))
+
+
+def _means(scores: pd.DataFrame) -> pd.DataFrame:
+    """Mean result of a table by method and criterion, where there are several."""
+    result, *_ = results_of(scores)
+    rows = where(scores, metric=result)
+    n_criteria = rows.groupby("method")["selection"].transform("nunique")
+    rows = rows[n_criteria > 1]
+    if stand_ins(scores):
+        rows = rows.iloc[:0]
+    means = rows.groupby(KEYS, sort=False)["value"].mean().reset_index()
+    return means.assign(selection=means["selection"].replace(SAME))
+
+
+def _draw_row(axis: Axes, means: pd.DataFrame, y: int) -> None:
+    """A method's mean by criterion, each at its own height, over the bar of all."""
+    if means.empty:
+        transform = axis.get_yaxis_transform()
+        axis.text(0.5, y, "not run", transform=transform, **ABSENT)
+        return
+    honest = means.loc[means["selection"] != ORACLE, "value"]
+    axis.hlines(y, honest.min(), honest.max(), color="0.85", linewidth=7, zorder=1)
+    for number, (criterion, (colour, marker)) in enumerate(LOOKS.items()):
+        place = (number + 0.5) / len(LOOKS) - 0.5
+        values = where(means, selection=criterion)["value"]
+        heights = [y + 0.9 * place] * len(values)
+        axis.plot(values, heights, marker, color=colour, markersize=4, zorder=2)

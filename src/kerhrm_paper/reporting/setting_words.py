@@ -1,0 +1,75 @@
+"""Settings of tables in words, as figures name them."""
+
+import re
+from collections.abc import Iterable
+
+#: options with their value
+OPTIONS = {
+    "H=I": "features not mixed",
+    "alpha=0": "no variance penalty",
+    "weights=by_size": "weighted by size",
+    "T=1": "first iteration alone",
+    "n_init=1": "one initialisation",
+    "degenerate=yes": "label copies kept",
+    "split=true": "true environments",
+    "split=errors": "split by least squares' errors",
+    "split=random": "split at random",
+    "options=public": "authors' options",
+    "cmnist": "Colored MNIST",
+}
+#: options with any value, which stands in the braces
+VALUES = {
+    "K": "{} clusters",
+    "scenario": "scenario {}",
+    "period": "built {}",
+    "built": "trained on houses before {}",
+    "units": "{} hidden units",
+    "reference": "{} reference steps",
+}
+SIZE = re.compile(r"(\d+)x(\d+)")  #: of images
+
+
+def in_words(setting: str) -> str:
+    """A setting without configuration keys, where their words are known.
+
+    Examples
+    --------
+    >>> in_words("scenario=1,r=1.5")
+    'scenario 1, r = 1.5'
+    >>> in_words("14x14,options=public")
+    "14×14 pixels, authors' options"
+    """
+    return ", ".join(_option(option) for option in setting.split(","))
+
+
+def differences(settings: Iterable[str]) -> dict[str, str]:
+    """What distinguishes each setting, in words: options of all settings are left out.
+
+    Examples
+    --------
+    >>> differences(["14x14", "14x14,reference=50"])
+    {'14x14': '', '14x14,reference=50': '50 reference steps'}
+    """
+    options = {setting: setting.split(",") for setting in settings}
+    shared = set.intersection(*map(set, options.values()))
+    return {
+        setting: ", ".join(_option(option) for option in own if option not in shared)
+        for setting, own in options.items()
+    }
+
+
+def _option(option: str) -> str:
+    if option in OPTIONS:
+        return OPTIONS[option]
+    if SIZE.fullmatch(option):
+        return SIZE.sub("\\1\N{MULTIPLICATION SIGN}\\2 pixels", option)
+    name, equals, value = option.partition("=")
+    if not equals:
+        return option
+    form = VALUES.get(name)
+    return form.format(value) if form else f"{name} = {value}"
+
+
+def method_name(method: str) -> str:
+    """A method in a row of a figure, where references stand below the others."""
+    return method.removeprefix("ref: ")

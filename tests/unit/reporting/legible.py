@@ -1,0 +1,72 @@
+"""Whether the words of a figure can be read where a page shows it."""
+
+from itertools import combinations
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from kerhrm_paper.reporting import figures
+
+COLUMN = 400 / 96  #: inches; a column of 400 pixels in a browser
+LEAST = 6.0  #: points of a letter there
+SLACK = 1.0  #: points; boxes of neighbours may share that much
+
+
+def drawn_words(figure: Figure) -> list[tuple[Text, Bbox]]:
+    """Texts that a figure draws, with their boxes on the canvas in points.
+
+    Labels of ticks outside an axis are no part of it.
+    """
+    words: list[tuple[Text, Bbox]] = []
+    draw = Text.draw
+
+    def recorded(text: Text, renderer: object) -> None:
+        draw(text, renderer)
+        if text.get_text().strip() and text.get_visible():
+            box = Text.get_window_extent(text, renderer)
+            words.append((text, box))
+
+    with figures.style(), mpl.rc_context({"figure.dpi": 72}):
+        figure.set_dpi(72)
+        canvas = FigureCanvasAgg(figure)
+        Text.draw = recorded
+        try:
+            canvas.draw()  # constrained layout moves the axes in the first draw
+            words.clear()
+            canvas.draw()
+        finally:
+            Text.draw = draw
+    return words
+
+
+def assert_legible(figure: Figure) -> None:
+    """No text is small in a column, leaves the canvas, or covers another one."""
+    words = drawn_words(figure)
+    shrinks = COLUMN / figure.get_figwidth()
+    small = [text.get_text() for text, _ in words if text.get_size() * shrinks < LEAST]
+    assert small == []
+    width, height = figure.get_size_inches() * 72
+    outside = [
+        text.get_text()
+        for text, box in words
+        if min(box.x0, box.y0) < -SLACK
+        or box.x1 > width + SLACK
+        or box.y1 > height + SLACK
+    ]
+    assert outside == []
+    covered = [
+        (text.get_text(), other.get_text())
+        for (text, box), (other, other_box) in combinations(words, 2)
+        if _overlap(box, other_box)
+    ]
+    assert covered == []
+
+
+def _overlap(box: Bbox, other: Bbox) -> bool:
+    """Whether two boxes share more than their edges."""
+    width = min(box.x1, other.x1) - max(box.x0, other.x0)
+    height = min(box.y1, other.y1) - max(box.y0, other.y0)
+    return width > SLACK and height > SLACK

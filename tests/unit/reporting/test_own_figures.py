@@ -1,0 +1,65 @@
+"""Figures of the published tables: all their methods, in words that can be read."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from kerhrm_paper.evaluation.tables import primary, where
+from kerhrm_paper.reporting import draw
+from kerhrm_paper.reporting.run import Run
+from tests.unit.reporting.legible import assert_legible, drawn_words
+
+REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
+TABLES = ("auxiliary", "auxiliary_houses", "crossed", "mechanism")
+NAMES = {"KerHRM (linear predictor)": ("KerHRM, linear", "linear predictor")}
+
+
+def figure_of(table: str) -> Figure:
+    (figure,) = draw.own_figures(REFERENCE.cells(table), REFERENCE.scores(table))
+    return figure
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_words_can_be_read_and_are_no_keys(table: str) -> None:
+    figure = figure_of(table)
+    assert_legible(figure)
+    for text, _ in drawn_words(figure):
+        assert "_" not in text.get_text()
+        assert "=" not in text.get_text().replace(" = ", "")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_method_of_a_table_has_its_name_in_the_figure(table: str) -> None:
+    words = {
+        " ".join(text.get_text().split()) for text, _ in drawn_words(figure_of(table))
+    }
+    for method in set(REFERENCE.cells(table)["method"]):
+        if not method.startswith("ref: "):
+            assert words & {method, *NAMES.get(method, ())}
+
+
+def test_the_best_method_with_an_auxiliary_variable_is_above() -> None:
+    cells = REFERENCE.cells("auxiliary")
+    axis, *_ = figure_of("auxiliary").axes
+    top, *_ = axis.get_yticklabels()
+    worst = where(cells[primary(cells)], metric="worst_acc")
+    is_linear = ~worst["setting"].str.contains("units")
+    is_bound = worst["method"] == "ref: invariant ceiling"
+    means = worst[is_linear & ~is_bound].groupby("method")["mean"].mean()
+    assert top.get_text() == means.idxmax()
+
+
+def test_a_mark_of_crossed_seeds_is_a_mean_over_the_others() -> None:
+    scores = REFERENCE.scores("crossed")
+    axis, *_ = figure_of("crossed").axes
+    (drawn, *_) = [line for line in axis.get_lines() if len(line.get_xdata()) == 4]
+    rows = where(
+        scores,
+        setting="r2=0.7",
+        method="KerHRM (linear predictor)",
+        metric="test_acc",
+    )
+    data = rows["seed"].str.partition(",")[0]
+    means = rows.groupby(data)["value"].mean()
+    assert sorted(drawn.get_xdata()) == pytest.approx(sorted(means))
