@@ -113,7 +113,7 @@ def ranked() -> tuple[Pair, ...]:
 
 def read(name: str) -> DataFrame:
     """Complete rows of a table; a number of the rows without a name is no column."""
-    table = pd.read_csv(installed() / name, low_memory=False)
+    table = pd.read_csv(installed(name), low_memory=False)
     named = [c for c in table if not str(c).startswith("Unnamed")]
     most = int(COMPLETE * len(table))
     return table[named].dropna(axis=1, thresh=most).dropna()

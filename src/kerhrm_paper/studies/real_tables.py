@@ -87,19 +87,20 @@ class RealTable:
         return self.y.dtype == bool
 
 
-def installed() -> Path:
-    """Folder of the packages that ship the tables.
+def installed(name: str = "") -> Path:
+    """A file of the packages that ship the tables, or their folder.
 
-    Raises KerhrmError if they are not installed.
+    Raises KerhrmError if it is not there.
     """
-    if not DATA.exists():
-        raise KerhrmError(f"{DATA} does not exist", INSTALL)
-    return DATA
+    path = DATA / name
+    if not path.exists():
+        raise KerhrmError(f"{path} does not exist", INSTALL)
+    return path
 
 
 def load(description: Description) -> RealTable:
     """Complete rows of a table, as the protocol describes them."""
-    table = pd.read_csv(installed() / description["file"])
+    table = pd.read_csv(installed(description["file"]))
     if "where" in description:
         table = table.query(description["where"])
     features = table[description["features"]]
