@@ -90,12 +90,13 @@ CURVES: dict[str, tuple[str, str, str, Any]] = {
 }
 #: references that are lines of the figures of seeds and of house prices, with their
 #: names there
-REFERENCES = {
+REFERENCES: dict[str, tuple[str, Any]] = {
     "ref: predict zero": ("predict zero", ":"),
     "ref: least squares on S": ("S only", "-."),
     "ref: invariant ceiling": ("bound of the invariant features", "-."),
     "ref: least squares": ("least squares", "-."),
     "ref: each period's own mean": ("each period's own mean", ":"),
+    "ref: predict the mean": ("mean of the training rows", (0, (5, 2))),
 }
 #: Figure 2's columns, the method of each
 COURSES = {
