@@ -127,8 +127,6 @@ def check(  # noqa: PLR0913  (options of the command)
         report = model.report(X_test, y.iloc[test], groups, **of_test)
     columns = f"{counted(X.shape[1], 'column')} after encoding"
     facts = {"rows": f"{len(train)} train, {len(test)} test, {columns}"}
-    if data.rows.index.min() == 0:
-        facts["rows"] += "; index 0 is the first row"
     facts |= _facts_of_rows(data, len(table), left_out)
     facts |= report.facts
     facts |= _facts_of_columns(data, roles, table, test=test, groups=groups)

@@ -6,7 +6,7 @@ import inspect
 import math
 import numbers
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, Self, TypeVar
@@ -226,10 +226,18 @@ def without_moved(init: Callable[P, None]) -> Callable[P, None]:
         refuse_moved(kwargs, '"{name}": {value}', "options={{{}}}")
         for name in kwargs:
             if name not in known:
-                raise ParameterError(f"{name}: no parameter", suggest(name, known))
+                raise ParameterError(f"{name}: no parameter", _nearest(name, known))
         init(*args, **kwargs)
 
     return checked
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Hint with the parameter or option that a name is like, or all parameters."""
+    close = similar(name, [*known, *OPTION_NAMES])
+    if close in OPTION_NAMES:
+        return f'did you mean options={{"{close}": ...}}?'
+    return suggest(name, known)
 
 
 def refuse_moved(params: Mapping[str, Any], item: str, spelling: str = "{}") -> None:

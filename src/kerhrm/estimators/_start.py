@@ -32,7 +32,7 @@ from kerhrm.tables.distinct import (
     split_rows,
 )
 from kerhrm.tables.labels import environment_labels
-from kerhrm.tables.loaders import unloaded
+from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.unusual import (
     rows_of_the_fit,
     telling_auxiliary,
@@ -54,9 +54,10 @@ class GivenRows:
     environments: Any = None
 
     def __post_init__(self) -> None:
-        X, y = unloaded(self.X, self.y)
-        object.__setattr__(self, "X", X)  # the only change of a frozen value
-        object.__setattr__(self, "y", y)
+        if isinstance(self.X, LOADERS):
+            X, y = unloaded(self.X, self.y)
+            object.__setattr__(self, "X", X)  # the only change of a frozen value
+            object.__setattr__(self, "y", y)
         for name in ("validation", "sample_weight"):
             if self.auxiliary is not None and getattr(self, name) is not None:
                 problem = f"auxiliary and {name} cannot be given together"

@@ -23,7 +23,7 @@ from kerhrm.tables.arrays import (
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
-from kerhrm.tables.loaders import unloaded
+from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.polars import check_cells
 
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
@@ -47,7 +47,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     ValueError, TypeError
         scikit-learn's own, for other columns than in the fit.
     """
-    X, _ = unloaded(X, needs_y=False)
+    if isinstance(X, LOADERS):
+        X, _ = unloaded(X, needs_y=False)
     if is_frame(X) and not isinstance(X, pd.DataFrame):
         check_cells(X, "X")
     X = _dense(plain(X, "X"))

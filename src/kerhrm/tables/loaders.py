@@ -10,6 +10,9 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.arrays import plain
 
+#: what is read as a loader, or refused with its cure
+LOADERS = DataLoader, Dataset
+
 HINT = "give batches (x, y) of tensors, x of shape (batch, d) and y of shape (batch,)"
 
 

@@ -60,7 +60,7 @@ def test_what_is_read_is_said_of_every_column(plain: pd.DataFrame) -> None:
     assert facts["column 'a'"] == "missing in 4 rows: '?'"
     assert facts["column 'y'"] == "missing in 5 rows: 'n/a'"
     assert facts["column 'z'"] == "missing in 40 rows: '?'"
-    assert facts["left out"] == "5 rows without a target or auxiliary value"
+    assert facts["left out"] == "5 rows without a target"
     word = plain.astype({"y": str})
     word.loc[3, "y"] = "refused"
     with pytest.raises(ValueError, match="but not 'refused' in 1 row: leave such"):

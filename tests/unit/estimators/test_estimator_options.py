@@ -173,7 +173,8 @@ def test_an_option_among_the_parameters_is_refused_with_its_spelling(kind: Any) 
         kind(ridge=1e-3, steps=3)
     with pytest.raises(KerhrmError, match=r"give options__ridge=0\.001$"):
         kind().set_params(ridge=1e-3)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'rigde'"):
+    words = r'rigde: no parameter; did you mean options=\{"ridge": \.\.\.\}\?'
+    with pytest.raises(TypeError, match=words):
         kind(rigde=1e-3)
     with pytest.raises(ValueError, match="Invalid parameter 'rigde'"):
         kind().set_params(rigde=1e-3)
