@@ -6,7 +6,7 @@ parameters alone; the module under test writes it with log-sum-exp of its own.
 
 import math
 from dataclasses import fields
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -17,17 +17,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.linear_model import Ridge
-from sklearn.mixture import GaussianMixture
 from torch import Tensor
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 from torch.testing import assert_close
 
-from kerhrm.algorithm import em as em_module
-from kerhrm.algorithm import problem as problem_module
-from kerhrm.algorithm.em import EM, ClusterMoments
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
-from kerhrm.algorithm.problem import weighted_moments
 from kerhrm.errors import KerhrmError
 
 NAMES = [f.name for f in fields(Mixture)]
@@ -293,138 +288,3 @@ def test_random_starts_are_hard_and_belong_to_their_seed() -> None:
     other_dimension = random_starts(4, 3, 50, 4, "k=20")
     assert not torch.equal(starts, other_seed)
     assert not torch.equal(starts, other_dimension)
-
-
-def gaussians(seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """A single constant feature: the mixture is one of plain Gaussians."""
-    rng = np.random.default_rng(seed)
-    low = rng.normal(-2, 0.4, 150)
-    high = rng.normal(1.5, 1.3, 250)
-    y = np.concatenate([low, high])
-    is_low = (y < 0)[:, None]
-    start = np.where(is_low, [0.9, 0.1], [0.2, 0.8])
-    psi = torch.ones(400, 1).double()
-    labels = torch.from_numpy(y)
-    starts = torch.from_numpy(start)[None]
-    return psi, labels, starts
-
-
-@pytest.mark.parametrize("each", [False, True])
-def test_of_a_constant_feature_it_is_scikit_learns_mixture_of_gaussians(
-    each: bool,
-) -> None:
-    psi, y, start = gaussians(0)
-    em = EM(per_cluster=each, tol=1e-12, max_iter=5000)
-    fit = fit_mixture(psi, y, start, ridge=1e-12, em=em)
-    rows = y[:, None].numpy()
-    expected = GaussianMixture(
-        2,
-        covariance_type="diag" if each else "tied",
-        tol=1e-12,
-        max_iter=5000,
-        reg_covar=0,
-        means_init=[[-2.0], [1.5]],
-        random_state=0,
-    )
-    expected.fit(rows)
-    centres = fit.theta[0, :, 0]
-    assert_allclose(centres, expected.means_[:, 0], atol=1e-4)
-    assert_allclose(fit.weights[0], expected.weights_, atol=1e-4)
-    variances = np.broadcast_to(expected.covariances_.flatten(), 2)
-    assert_allclose(fit.sigma[0] ** 2, variances, atol=1e-4)
-    likelihood = float(fit.log_likelihood(psi, y))
-    assert likelihood == pytest.approx(expected.score(rows), abs=1e-6)
-    r = fit.responsibilities(psi, y)[0]
-    assert_allclose(r, expected.predict_proba(rows), atol=1e-3)
-
-
-@pytest.mark.parametrize(("each", "hard"), [(True, False), (False, True), (True, True)])
-def test_the_objective_never_rises(each: bool, hard: bool) -> None:
-    rng = np.random.default_rng(1)
-    features = rng.standard_normal((80, 3))
-    psi = torch.from_numpy(features)
-    y = torch.from_numpy(rng.normal(size=80))
-    shares = rng.dirichlet([1.0] * 3, (5, 80))
-    start = torch.from_numpy(shares)
-    objectives = []
-    for t in range(1, 30):
-        em = EM(per_cluster=each, hard=hard, tol=-np.inf, max_iter=t)
-        fit = fit_mixture(psi, y, start, ridge=0.1, em=em)
-        objectives.append(fit.objective)
-    for before, after in pairwise(objectives):
-        assert (after <= before + 1e-10).all()
-
-
-def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
-    rng = np.random.default_rng(2)
-    n = 60
-    psi = rng.standard_normal((n, 3))
-    sign = rng.choice([-1, 1], n)
-    noise = 0.3 * rng.standard_normal(n)
-    y = sign * psi[:, 0] + noise
-    one_hot = np.eye(2)
-    r = one_hot[rng.integers(0, 2, n)]
-    ridge = 0.05
-    rho = ridge * (psi**2).sum() / psi.size
-    start = torch.from_numpy(r)[None]
-    for steps in range(1, 6):
-        model = Ridge(alpha=n * rho, fit_intercept=False)
-        centres = []
-        for j in range(2):
-            model.fit(psi, y, sample_weight=r[:, j])
-            centres.append(model.coef_)
-        theta = np.stack(centres)
-        residuals = y[:, None] - psi @ theta.T
-        error = (r * residuals**2).sum() / n
-        variance = error + rho * (theta**2).sum()
-
-        em = EM(hard=True, max_iter=steps, tol=-np.inf)
-        features = torch.from_numpy(psi)
-        labels = torch.from_numpy(y)
-        fit = fit_mixture(features, labels, start, ridge=ridge, em=em)
-        assert_allclose(fit.theta[0], theta, rtol=1e-8)
-        sigma = fit.sigma[0, 0]
-        assert_allclose(sigma**2, variance, rtol=1e-8)
-
-        log_shares = np.log(r.mean(0))
-        distance = residuals**2 / (2 * variance) - log_shares
-        r = one_hot[distance.argmin(1)]
-
-
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), chunk=st.integers(1, 50))
-def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None:
-    rng = np.random.default_rng(seed)
-    psi = rng.standard_normal((n, 3))
-    y = rng.standard_normal(n)
-    weights = rng.random((4, n))
-    arrays = map(torch.from_numpy, (psi, y, weights))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(problem_module, "CHUNK", chunk)
-        second, cross = weighted_moments(*arrays)
-    expected_second = np.einsum("jn,na,nc->jac", weights, psi, psi)
-    expected_cross = np.einsum("jn,na,n->ja", weights, psi, y)
-    assert_allclose(second, expected_second, atol=1e-12)
-    assert_allclose(cross, expected_cross, atol=1e-12)
-
-
-@pytest.mark.parametrize("limit", [0, 10**9])
-@pytest.mark.parametrize("n_clusters", [1, 2, 5])
-def test_both_ways_give_the_clusters_moments(
-    limit: int, n_clusters: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(em_module, "PRODUCTS_LIMIT", limit)
-    rng = np.random.default_rng(n_clusters)
-    psi = rng.standard_normal((30, 4))
-    y = rng.standard_normal(30)
-    concentration = np.full(n_clusters, 0.3)
-    shares = rng.dirichlet(concentration, (6, 30))
-    r = shares.transpose(0, 2, 1).copy()
-    ones = np.ones_like(y)
-    arrays = map(torch.from_numpy, (psi, y, ones))
-    moments = ClusterMoments(*arrays)
-    assert (moments.products is None) == (limit == 0)
-    second, cross = moments.weighted(torch.from_numpy(r))
-    expected_second = np.einsum("rjn,na,nc->rjac", r, psi, psi)
-    expected_cross = np.einsum("rjn,na,n->rja", r, psi, y)
-    assert_allclose(second, expected_second, atol=1e-12)
-    assert_allclose(cross, expected_cross, atol=1e-12)

@@ -2,87 +2,29 @@
 
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
-from matplotlib.container import ErrorbarContainer
 from numpy.testing import assert_allclose
 from scipy.stats import t
-from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import adjusted_rand_score, zero_one_loss
 
 import kerhrm
 from kerhrm.errors import KerhrmError
+from tests.unit.plots.seen import (
+    bars_of,
+    figure_state,
+    pictures,
+    scatters,
+    ticks,
+    values_of,
+    words,
+    words_before,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
-
-
-def scatters(ax: Axes) -> list[np.ndarray]:
-    """Points of each environment."""
-    points = []
-    for collection in ax.collections:
-        if isinstance(collection, PathCollection):
-            offsets = collection.get_offsets()
-            points.append(np.asarray(offsets))
-    return points
-
-
-def ticks(ax: Axes, which: str = "y") -> list[str]:
-    """Texts at the ticks of one axis."""
-    labels = getattr(ax, f"get_{which}ticklabels")()
-    return [label.get_text() for label in labels]
-
-
-def words(ax: Axes) -> list[str]:
-    """Texts of the legend."""
-    texts = ax.get_legend().get_texts()
-    return [text.get_text() for text in texts]
-
-
-def words_before(ax: Axes, separator: str) -> list[str]:
-    """What stands before a separator in each text of the legend."""
-    return [word.partition(separator)[0] for word in words(ax)]
-
-
-def values_of(container: ErrorbarContainer, axis: str) -> np.ndarray:
-    """Positions of the points of error bars."""
-    line, _, _ = container.lines
-    return getattr(line, f"get_{axis}data")()
-
-
-def bars_of(container: ErrorbarContainer) -> list[np.ndarray]:
-    """Ends of every error bar, (2 ends, 2 coordinates)."""
-    _, _, (bars,) = container.lines
-    return [np.asarray(ends) for ends in bars.get_segments()]
-
-
-def figure_state() -> tuple[Any, ...]:
-    """What pyplot remembers of settings and open figures."""
-    settings = dict(mpl.rcParams)
-    return settings, plt.gcf(), plt.gca(), plt.get_fignums()
-
-
-def pictures(one: Any) -> dict[str, Any]:
-    """All of them, each a function of axes."""
-    plots = kerhrm.plots
-    model = one.model
-    x = one.x
-    y = one.y
-    return {
-        "rootogram": lambda ax: plots.rootogram(model.describe(stability=0), ax=ax),
-        "environments": lambda ax: plots.environments(model, x, y, ax=ax),
-        "relation": lambda ax: plots.relation(model, x, y, ax=ax),
-        "importance": lambda ax: plots.importance(model, x, y, ax=ax),
-        "spectrum": lambda ax: plots.spectrum(model, ax=ax),
-        "iterations": lambda ax: plots.iterations(model, ax=ax),
-        "agreement": lambda ax: plots.agreement([model, model], x, y, ax=ax),
-        "group_errors": lambda ax: plots.group_errors(model, x, y, one.hidden, ax=ax),
-    }
 
 
 @pytest.mark.parametrize("task", ["labels", "numbers"])
@@ -321,72 +263,6 @@ def test_errors_of_numbers_have_student_s_intervals(numbers: Any) -> None:
     assert words(ax) == ["mine"]
 
 
-@pytest.mark.parametrize("name", kerhrm.plots.__all__)
-def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
-    """A pair of dollars in a column, target, label or group would crash or be set in
-    italics."""
-    odd = {"shape": "price_$/m^2_in_$", "shade": "$50K_to_$75K"}
-    x = labels.x.rename(columns=odd)
-    answers = labels.y.map({"yes": "$y^$", "no": "$n"})
-    y = answers.rename("$_$")
-    model = kerhrm.KerHRMClassifier(
-        k=5, n_init=2, network=(128,), random_state=0, if_not_better="fit"
-    )
-    model.fit(x, y)
-    groups = np.where(labels.hidden, "$^$", "other")
-    renamed = labels._replace(model=model, x=x, y=y, hidden=groups)
-    draw = pictures(renamed)[name]
-    ax = draw(None)
-    ax.figure.canvas.draw()
-    texts = [
-        ax.xaxis.label,
-        ax.yaxis.label,
-        *ax.get_xticklabels(),
-        *ax.get_yticklabels(),
-    ]
-    characters_of_numbers = set("$\\{}^.-0123456789")
-    for text in texts:
-        name = text.get_text().replace(r"$\mathdefault", "$")  # ticks of a logarithm
-        has_no_dollar = "$" not in name.replace(r"\$", "")
-        is_a_number = set(name) <= characters_of_numbers
-        assert has_no_dollar or is_a_number
-
-
-def test_a_name_that_matplotlib_would_hide_is_in_the_legend(labels: Any) -> None:
-    """A label that begins with an underscore is left out by matplotlib."""
-    x = labels.x
-    y = labels.y
-    group = labels.hidden
-    names = ("_mine", "_nolegend_", "", "$b$")
-    models = dict.fromkeys(names, labels.model)
-    ax = kerhrm.plots.group_errors(models, x, y, group)
-    assert words(ax) == ["_mine", "_nolegend_", "''", r"\$b\$"]
-    environments = np.where(group, "_a", "b")
-    ax = kerhrm.plots.environments(environments, x, y)
-    assert words_before(ax, " (") == ["environment _a", "environment b"]
-
-
-@pytest.mark.parametrize(
-    ("groups", "expected"),
-    [
-        ([1, "A"], ["1", "A"]),
-        ([1, True], ["1", "True"]),
-        ([10, 9], ["9", "10"]),
-        (["all rows", "x"], ["group all rows", "x"]),
-        (["", "x"], ["''", "x"]),
-    ],
-)
-def test_every_group_has_a_tick_of_its_own(
-    groups: Any, expected: list[str], labels: Any
-) -> None:
-    n = len(labels.x)
-    half = n // 2
-    given = pd.Series(groups * half, dtype=object)
-    ax = kerhrm.plots.group_errors(labels.model, labels.x, labels.y, given)
-    counts = [f"{name} ({half})" for name in expected]
-    assert ticks(ax) == [f"all rows ({n})", *counts]
-
-
 def test_environments_of_auxiliary_columns_are_drawn(labels: Any) -> None:
     place = np.where(labels.hidden, "here", "there")
     anyway: Any = {"if_not_detected": "fit", "if_not_better": "fit"}
@@ -408,15 +284,6 @@ def test_environments_of_auxiliary_columns_are_drawn(labels: Any) -> None:
         kerhrm.plots.importance(model, x, y)
     with pytest.raises(KerhrmError, match=of_auxiliary_alone):
         kerhrm.plots.environments(model, x, y, auxiliary=place)
-
-
-def test_a_column_named_as_the_target_keeps_a_bar_of_its_own(labels: Any) -> None:
-    x = labels.x.rename(columns={"shape": "answer (target)"})
-    model = clone(labels.model)
-    model.fit(x, labels.y)
-    ax = kerhrm.plots.importance(model, x, labels.y)
-    names = ticks(ax)
-    assert sorted(names) == ["answer (target)", "shade", "target answer (target)"]
 
 
 def test_a_rootogram_has_a_bar_for_each_membership(labels: Any) -> None:

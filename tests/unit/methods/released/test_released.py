@@ -2,10 +2,7 @@
 quirks."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,78 +13,24 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from torch.testing import assert_close
 
-from kerhrm import KerhrmError, Problem
 from kerhrm.algorithm.invariance import environment_risks
-from kerhrm.algorithm.mixture import orthogonal_update, random_starts
 from kerhrm.methods import released
-from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.released import (
-    ReleasedOptions,
     TwoRisks,
     assign,
     fit_models,
     lasso_gradient,
     learn_theta,
-    train_released,
     xavier,
 )
-
-N = 80
-K_MAX = 6
-K = 4
-SEED = 11
-Draw = Callable[..., Inputs]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(released, "CLUSTER_STEPS", 150)
-    monkeypatch.setattr(released, "CLUSTER_RATE", 1e-2)
-
-
-def options(**changes: Any) -> ReleasedOptions:
-    defaults = {"k": K, "n_iterations": 2, "steps": 40}
-    return ReleasedOptions(**defaults | changes)
-
-
-@pytest.fixture
-def inputs(draw: Draw) -> Inputs:
-    """Two linear rules over features of unequal scale, labels -1 and
-    +1, an offset f_0."""
-    rng = np.random.default_rng(0)
-    scale = np.geomspace(2, 0.5, K_MAX)
-    psi = rng.standard_normal((N, K_MAX)) * scale
-    f0 = 0.3 * rng.standard_normal(N)
-    follows = rng.random(N) < 0.6
-    rule = np.where(follows, psi[:, 1], -psi[:, 1])
-    noise = 0.1 * rng.standard_normal(N)
-    y = np.sign(psi[:, 0] + rule + noise)
-    arrays = (psi, np.ones(K_MAX), psi[:8], f0, f0[:8], y, y[:8])
-    tensors = map(torch.from_numpy, arrays)
-    problem = Problem(*tensors, "classification", SEED)
-    return replace(draw(), problem=problem)
-
-
-@pytest.fixture
-def points(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
-    problem = inputs.require_problem()
-    psi = problem.psi_train[:, :K]
-    return psi, problem.f0_train, problem.y
-
-
-def members(n_clusters: int, empty: int | None = None) -> Tensor:
-    """Hard memberships (N, K); one cluster may have no points."""
-    rng = np.random.default_rng(1)
-    clusters = rng.integers(n_clusters, size=N)
-    labels = torch.from_numpy(clusters)
-    if empty is not None:
-        labels[labels == empty] = (empty + 1) % n_clusters
-    return one_hot(labels, n_clusters).double()
-
-
-def with_ones(psi: Tensor) -> Tensor:
-    ones = torch.ones_like(psi[:, :1])
-    return torch.cat([psi, ones], 1)
+from tests.unit.methods.released.settings import (
+    SEED,
+    K,
+    N,
+    members,
+    options,
+    with_ones,
+)
 
 
 def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
@@ -334,106 +277,6 @@ def test_models_are_those_of_torch_on_the_risks(
     monkeypatch.setattr(released, "CLUSTER_STEPS", 30)
     result = fit_models(*given)
     assert_close(result, w.detach(), rtol=1e-8, atol=1e-10)
-
-
-class Spy:
-    """In place of M_c: returns fixed memberships."""
-
-    def __init__(self, answer: Tensor) -> None:
-        self.answer = answer
-        self.given: list[tuple[Tensor, Tensor, Tensor]] = []
-
-    def __call__(self, psi: Tensor, y: Tensor, start: Tensor, *_: Any) -> Tensor:
-        self.given.append((psi, y, start))
-        return self.answer
-
-
-def theta_of(inputs: Inputs, **changes: Any) -> Tensor:
-    fit = train_released(inputs, options(**changes))
-    return fit.directions["model"]
-
-
-def test_what_the_clustering_is_given(
-    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problem = inputs.require_problem()
-    spy = Spy(members(2))
-    monkeypatch.setattr(released, "assign", spy)
-    first_theta = theta_of(inputs, n_iterations=1)[:K]
-    second_theta = theta_of(inputs, n_iterations=2)[:K]
-    spy.given.clear()
-    theta_of(inputs, n_iterations=3)
-    first, second, third = spy.given
-
-    psi = problem.psi_train[:, :K]
-    random_start = random_starts(SEED, 1, N, 2, "released", "t=1")[0]
-    for given, variant, start in (
-        (first, psi, random_start),
-        (second, orthogonal_update(psi, first_theta), spy.answer),
-        (third, orthogonal_update(psi, second_theta), spy.answer),
-    ):
-        given_psi, given_y, given_start = given
-        assert torch.equal(given_psi, variant)
-        assert torch.equal(given_y, problem.target)
-        assert torch.equal(given_start, start)
-
-
-@pytest.mark.parametrize("target", ["residual", "label"])
-def test_clusters_explain_the_label_or_the_residual(
-    inputs: Inputs, target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problem = inputs.require_problem()
-    spy = Spy(members(2))
-    monkeypatch.setattr(released, "assign", spy)
-    theta_of(inputs, n_iterations=1, clustering_target=target)
-    offset = problem.f0_train if target == "residual" else 0
-    ((_, given, _),) = spy.given
-    assert_close(given, problem.y - offset)
-
-
-def test_clusters_beyond_the_second_are_dropped(
-    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problem = inputs.require_problem()
-    for cluster in (2, 1):
-        three = members(3)
-        monkeypatch.setattr(released, "assign", Spy(three))
-        in_cluster = three[:, cluster] > 0
-        y = torch.where(in_cluster, -problem.y, problem.y)
-        flipped = replace(inputs, problem=replace(problem, y=y))
-        theta = theta_of(inputs, n_environments=3)
-        theta_of_flipped = theta_of(flipped, n_environments=3)
-        is_dropped = cluster == 2
-        assert torch.equal(theta, theta_of_flipped) == is_dropped
-
-
-def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
-    problem = inputs.require_problem()
-    expected = theta_of(inputs)
-    assert expected.shape == (K_MAX,)
-    assert expected[:K].any()
-    assert not expected[K:].any()
-    u = problem.u.clone()
-    u[:, K:] = 100.0
-    changed_columns = replace(inputs, problem=replace(problem, u=u))
-    assert torch.equal(theta_of(changed_columns), expected)
-    changed_seed = replace(inputs, problem=replace(problem, seed=5))
-    assert not torch.equal(theta_of(changed_seed), expected)
-
-
-def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
-    for changes, message in (
-        ({"k": 7}, "got 7"),
-        ({"k": 1}, "got 1"),
-        ({"n_environments": 81}, "exceeds n=80"),
-    ):
-        with pytest.raises(KerhrmError, match=message):
-            theta_of(inputs, **changes)
-    third = torch.full((N,), 2)
-    nobody_in_the_first_two = one_hot(third, 3).double()
-    monkeypatch.setattr(released, "assign", Spy(nobody_in_the_first_two))
-    with pytest.raises(KerhrmError, match="have no points"):
-        theta_of(inputs, n_environments=3)
 
 
 def test_xavier_starts() -> None:

@@ -1,0 +1,52 @@
+"""Moments of the clusters: sums over the points, however they are computed."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from kerhrm.algorithm import em as em_module
+from kerhrm.algorithm import problem as problem_module
+from kerhrm.algorithm.em import ClusterMoments
+from kerhrm.algorithm.problem import weighted_moments
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), chunk=st.integers(1, 50))
+def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None:
+    rng = np.random.default_rng(seed)
+    psi = rng.standard_normal((n, 3))
+    y = rng.standard_normal(n)
+    weights = rng.random((4, n))
+    arrays = map(torch.from_numpy, (psi, y, weights))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(problem_module, "CHUNK", chunk)
+        second, cross = weighted_moments(*arrays)
+    expected_second = np.einsum("jn,na,nc->jac", weights, psi, psi)
+    expected_cross = np.einsum("jn,na,n->ja", weights, psi, y)
+    assert_allclose(second, expected_second, atol=1e-12)
+    assert_allclose(cross, expected_cross, atol=1e-12)
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+@pytest.mark.parametrize("n_clusters", [1, 2, 5])
+def test_both_ways_give_the_clusters_moments(
+    limit: int, n_clusters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(em_module, "PRODUCTS_LIMIT", limit)
+    rng = np.random.default_rng(n_clusters)
+    psi = rng.standard_normal((30, 4))
+    y = rng.standard_normal(30)
+    concentration = np.full(n_clusters, 0.3)
+    shares = rng.dirichlet(concentration, (6, 30))
+    r = shares.transpose(0, 2, 1).copy()
+    ones = np.ones_like(y)
+    arrays = map(torch.from_numpy, (psi, y, ones))
+    moments = ClusterMoments(*arrays)
+    assert (moments.products is None) == (limit == 0)
+    second, cross = moments.weighted(torch.from_numpy(r))
+    expected_second = np.einsum("rjn,na,nc->rjac", r, psi, psi)
+    expected_cross = np.einsum("rjn,na,n->rja", r, psi, y)
+    assert_allclose(second, expected_second, atol=1e-12)
+    assert_allclose(cross, expected_cross, atol=1e-12)

@@ -1,0 +1,58 @@
+"""A small table, its targets and weights, and a fit to it."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kerhrm import (
+    TangentRidge,
+)
+
+N = 60
+
+
+RANDOM = np.random.default_rng(0)
+
+
+X = RANDOM.normal(size=(N, 2))
+
+
+WEIGHTS = RANDOM.random(N)
+
+
+NOISE = 0.1 * RANDOM.normal(size=N)
+
+
+Y = X[:, 0] + NOISE
+
+
+CLASS = (X[:, 0] > 0).astype(int)
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+
+
+SERIES = pd.Series(Y)
+
+
+DAYS = pd.date_range("2020-01-01", periods=N)
+
+
+LABELS = np.where(CLASS, "b", "a")
+
+
+HOLES = X < -1
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    values = values.copy()
+    values.setflags(write=False)
+    return values
+
+
+def fit(x: Any, y: Any, task: Any = "regression", weights: Any = None) -> np.ndarray:
+    """Outputs at the rows of the table."""
+    model = TangentRidge(task=task, network=(4,), random_state=0)
+    model.fit(x, y, sample_weight=weights)
+    return model.predict(x) if task == "regression" else model.decision_function(x)
