@@ -1,4 +1,4 @@
-"""Tables, targets and weights that cannot be read are named in one line, with its cure."""
+"""Tables, targets and weights that cannot be read: named in one line, with the cure."""
 
 import warnings
 from typing import Any
