@@ -32,7 +32,14 @@ from kerhrm_paper.reporting.figures import (
 from kerhrm_paper.reporting.setting_words import in_words
 
 UNTESTED = "pretest=no"  #: mark of KerHRM without its pre-test
-NAMES = {"KerHRM (linear predictor)": "KerHRM, linear"}  #: of curves; else the method
+#: of curves, which stand beside a narrow panel; else the method
+NAMES = {
+    "KerHRM (linear predictor)": "KerHRM, linear",
+    "KerHRM (first iteration)": "first iteration",
+    "KerHRM (as printed)": "as printed",
+    "KerHRM (as printed, linear predictor)": "as printed, linear",
+    "KerHRM (authors' code)": "authors' code",
+}
 LOWEST = 1e-3  #: of a band: an interval may pass 0, which a logarithmic axis has not
 
 

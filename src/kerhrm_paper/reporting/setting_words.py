@@ -15,6 +15,7 @@ OPTIONS = {
     "split=errors": "split by least squares' errors",
     "split=random": "split at random",
     "options=public": "authors' options",
+    "clip=train": "inputs clipped to the training range",
     "cmnist": "Colored MNIST",
 }
 #: options with any value, which stands in the braces

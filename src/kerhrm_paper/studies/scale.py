@@ -272,12 +272,13 @@ def figures(tables: Frames) -> Figures:
         axis.annotate(
             f"n = {n:,.0f}".replace(",", " "),
             (rows.index[-1], rows["test_acc_nested"].iloc[-1]),
-            (8, 0),
+            (10, 0),
             textcoords="offset points",
             va="center",
             color=look["color"],
             annotation_clip=False,
         )
+    axis.spines[["top", "right"]].set_visible(False)
     axis.set_xscale("log")
     axis.set_xticks(DIMENSIONS, [str(k) for k in DIMENSIONS])
     axis.minorticks_off()
