@@ -45,7 +45,7 @@ class Stability:
         return min(self.indices), max(self.indices)
 
     def __str__(self) -> str:
-        low, high = self.range
+        low, high = (round(end, 2) + 0.0 for end in self.range)  # no negative zero
         number = len(self.indices)
         return (
             f"{self.word}: {number} splits of half of the rows agree with this one to "

@@ -22,11 +22,9 @@ NARROW = "95 % intervals, too narrow: the same rows made the split"
 SLOPES = "slopes that differ most, and the level at their means"
 CHANGES = "smallest difference of a slope that is seen in 80 % of such tables"
 #: headings of :attr:`Description.smallest_changes`
-CHANGES_BY = {
-    "sd": "sd of the column",
-    "known": "known environments",
-    "hidden": "a hidden fifth",
-}
+SD, KNOWN = "sd of the column", "known environments"
+#: hidden environments are those that were detected, else a fifth of the rows
+AS_DETECTED, A_FIFTH = "hidden, as these", "a hidden fifth"
 
 
 def lines(description: "Description") -> list[str]:
@@ -158,7 +156,10 @@ def changes_of(description: "Description") -> pd.DataFrame:
         first = [c for c in description.slopes["column"] if c in changes.index]
         others = [c for c in changes.index if c not in set(first)]
         changes = changes.loc[list(dict.fromkeys([*first, *others]))]
-    shown = changes.iloc[:MOST_COLUMNS].rename(columns=CHANGES_BY)
+    fitted = description.detected and description.split == "fit"
+    hidden = AS_DETECTED if fitted else A_FIFTH
+    headings = {"sd": SD, "known": KNOWN, "hidden": hidden}
+    shown = changes.iloc[:MOST_COLUMNS].rename(columns=headings)
     shown.index = pd.Index([shortened(name) for name in shown.index])
     return shown.map(number)
 

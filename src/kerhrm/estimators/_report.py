@@ -226,7 +226,7 @@ def facts(model: Any) -> dict[str, str]:
     )
     scale = model._units.y_scale if model._task == "regression" else None
     if (costs := price(model._all_rows, scale)) is not None:
-        lines["price"] = costs
+        lines["price"] = f"KerHRM's error, training rows as if left out, is {costs}"
     if model._inferred.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"
     lines["assumed"] = assumed
