@@ -95,6 +95,7 @@ def test_a_person_reads_it_in_a_minute(described: Description) -> None:
     better = "KerHRM" if found.now > found.share else "ERM, the ordinary model,"
     assert f"for rows mixed like these {better} predicts better" in lines[0]
     assert "<i>" not in described.to_html()
+    assert "hidden, as these" in described.to_html()
     assert "b &lt;i&gt;" in described._repr_html_()
 
 
@@ -125,6 +126,7 @@ def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     assert "not detected: this may be noise of two kinds" in str(found)
     words = "use ERM, the ordinary model, as predict does: no environments are detected"
     assert found.verdict == words
+    assert "a hidden fifth" in str(found)
     assert [limit.split()[0] for limit in found.limits] == ["environments", "weaker"]
     assert all(
         limit in str(found) and limit in found.to_html() for limit in found.limits
