@@ -15,7 +15,8 @@ def losses(n: int, seed: int, d: float, rest: float) -> Losses:
     random = np.random.default_rng(seed)
     small = random.random(n) < 0.2
     erm = 2 + random.normal(size=n)
-    kerhrm = erm + np.where(small, d, rest) + 0.5 * random.normal(size=n)
+    difference = np.where(small, d, rest)
+    kerhrm = erm + difference + 0.5 * random.normal(size=n)
     memberships = np.column_stack([~small, small]).astype(float)
     return Losses(kerhrm, erm, memberships, np.ones(n))
 
@@ -37,7 +38,8 @@ def test_mixing_both_environments_at_that_share_makes_the_models_equal() -> None
 
 def test_its_interval_holds_the_true_share() -> None:
     """s = .3 / 1.3 by the differences -1 and .3."""
-    true, inside = 0.3 / 1.3, []
+    true = 0.3 / 1.3
+    inside = []
     for seed in range(100):
         found = break_even(losses(200, seed, -1.0, 0.3), draws=200)
         assert found is not None
@@ -46,7 +48,8 @@ def test_its_interval_holds_the_true_share() -> None:
 
 
 def test_one_model_may_be_better_at_any_share() -> None:
-    always, never = break_even(losses(400, 0, -1, -1)), break_even(losses(400, 0, 1, 1))
+    always = break_even(losses(400, 0, -1, -1))
+    never = break_even(losses(400, 0, 1, 1))
     assert always is not None
     assert never is not None
     assert (always.share, always.high) == (0, 0)
@@ -67,7 +70,10 @@ def test_a_break_even_share_is_a_share(d: float, rest: float) -> None:
 
 def test_a_change_of_that_size_is_seen_in_four_of_five_tables() -> None:
     """By a t-test of the interaction with known environments."""
-    random, n, share, sigma = np.random.default_rng(0), 200, 0.3, 1.5
+    random = np.random.default_rng(0)
+    n = 200
+    share = 0.3
+    sigma = 1.5
     x = random.normal(size=(n, 2))
     x[:, 1] += 0.8 * x[:, 0]
     rows = sorted_rows(x, random.normal(size=n), names=["a", "b"])
@@ -82,13 +88,16 @@ def test_a_change_of_that_size_is_seen_in_four_of_five_tables() -> None:
         inverse = np.linalg.inv(both.T @ both)
         beta = inverse @ both.T @ y
         residual = y - both @ beta
-        error = np.sqrt(inverse[-1, -1] * residual @ residual / (n - 6))
+        variance = residual @ residual / (n - 6)
+        error = np.sqrt(inverse[-1, -1] * variance)
         found.append(abs(beta[-1]) > 1.972 * error)
     assert 0.72 < np.mean(found) < 0.87
 
 
 def test_hidden_changes_go_by_the_share_that_the_pretest_sees() -> None:
-    rows = sorted_rows(np.random.default_rng(0).normal(size=(250, 1)), np.arange(250.0))
+    random = np.random.default_rng(0)
+    x = random.normal(size=(250, 1))
+    rows = sorted_rows(x, np.arange(250.0))
     table = smallest_changes(rows, 2.0, 2.0, visible=0.65)
     change, sd = table.loc["c0", ["hidden", "sd"]]
     assert 0.2 * 0.8 * change**2 * sd**2 / 2.0**2 == pytest.approx(0.65)

@@ -18,11 +18,14 @@ from kerhrm.description.regressions import (
 def test_coefficients_and_errors_are_those_of_the_formula() -> None:
     """HC3 as MacKinnon and White write it, of rows times the root of their weights."""
     random = np.random.default_rng(0)
-    x = np.column_stack([np.ones(40), random.normal(size=(40, 2))])
-    y, r = random.normal(size=40), random.random(40)
+    columns = random.normal(size=(40, 2))
+    x = np.column_stack([np.ones(40), columns])
+    y = random.normal(size=40)
+    r = random.random(40)
     found = weighted_least_squares(x, y, r)
     root = np.sqrt(r)
-    xw, yw = x * root[:, None], y * root
+    xw = x * root[:, None]
+    yw = y * root
     inverse = np.linalg.inv(xw.T @ xw)
     beta = inverse @ xw.T @ yw
     np.testing.assert_allclose(found.coefficients, beta)
@@ -35,7 +38,8 @@ def test_coefficients_and_errors_are_those_of_the_formula() -> None:
 
 def test_with_weights_of_zero_and_one_it_is_least_squares_of_some_rows() -> None:
     random = np.random.default_rng(1)
-    x, y = random.normal(size=(50, 3)), random.normal(size=50)
+    x = random.normal(size=(50, 3))
+    y = random.normal(size=50)
     some = random.random(50) < 0.5
     weighted = weighted_least_squares(x, y, some.astype(float))
     alone = weighted_least_squares(x[some], y[some], np.ones(some.sum()))
@@ -47,13 +51,15 @@ def test_with_weights_of_zero_and_one_it_is_least_squares_of_some_rows() -> None
 
 def test_intervals_cover_where_the_environments_are_known() -> None:
     """And noise grows with the column, so that plain errors would be too small."""
-    random, covered = np.random.default_rng(2), []
+    random = np.random.default_rng(2)
+    covered = []
     for _ in range(300):
         x = random.normal(size=60)
         y = 2 * x + np.abs(x) * random.normal(size=60)
         design = np.column_stack([np.ones(60), x])
         fitted = weighted_least_squares(design, y, np.ones(60))
-        covered.append(abs(fitted.coefficients[1] - 2) < 2 * fitted.errors[1])
+        distance = abs(fitted.coefficients[1] - 2)
+        covered.append(distance < 2 * fitted.errors[1])
     assert 0.91 < np.mean(covered) < 0.985
 
 
@@ -103,7 +109,8 @@ def test_of_many_columns_those_that_differ_stay() -> None:
 @given(st.integers(0, 10_000), st.floats(1e-3, 1e3))
 def test_units_change_nothing_but_the_unit(seed: int, unit: float) -> None:
     random = np.random.default_rng(seed)
-    x, y = random.normal(size=(30, 2)), random.normal(size=30)
+    x = random.normal(size=(30, 2))
+    y = random.normal(size=30)
     r = random.random(30)
     before = weighted_least_squares(x, y, r)
     after = weighted_least_squares(x * [unit, 1.0], y, r)

@@ -11,7 +11,8 @@ from kerhrm.description.stability import stability
 
 def test_a_hidden_level_is_the_most_likely_split() -> None:
     random = np.random.default_rng(0)
-    x, hidden = random.normal(size=(300, 2)), random.random(300) < 0.3
+    x = random.normal(size=(300, 2))
+    hidden = random.random(300) < 0.3
     y = x[:, 0] + np.where(hidden, 3.0, 0.0) + 0.4 * random.normal(size=300)
     rows = sorted_rows(x, y)
     split = likely_split(rows)
@@ -35,7 +36,8 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters() -> None:
     table = turned(120)
     rows = table.rows
     random = np.random.default_rng(0)
-    by, of = random.permutation(120), np.array([2, 0, 1])
+    by = random.permutation(120)
+    of = np.array([2, 0, 1])
     again = DescribedRows.sort(
         rows.x[by][:, of],
         rows.y[by],
@@ -48,8 +50,8 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters() -> None:
 
 
 def test_rows_of_weight_zero_are_left_out() -> None:
-    x, y = np.arange(8.0)[:, None], np.arange(8.0)
-    rows = sorted_rows(x, y, weights=np.array([0, 1, 1, 1, 1, 1, 1, 3.0]))
+    y = np.arange(8.0)
+    rows = sorted_rows(y[:, None], y, weights=np.array([0, 1, 1, 1, 1, 1, 1, 3.0]))
     assert rows.order.tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert rows.weights.mean() == pytest.approx(1)
 
