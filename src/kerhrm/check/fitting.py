@@ -127,7 +127,7 @@ def check(  # noqa: PLR0913  (options of the command)
         report = model.report(X_test, y.iloc[test], groups, **of_test)
     columns = f"{counted(X.shape[1], 'column')} after encoding"
     facts = {"rows": f"{len(train)} train, {len(test)} test, {columns}"}
-    facts |= _facts_of_rows(data, len(table), left_out)
+    facts |= _facts_of_rows(data, train, len(table), left_out)
     facts |= report.facts
     facts |= _facts_of_columns(data, roles, table, test=test, groups=groups)
     return Checked(
@@ -207,8 +207,11 @@ class _Data(NamedTuple):
         )
 
 
-def _facts_of_rows(data: _Data, n_rows: int, left_out: list[str]) -> dict[str, str]:
-    """Facts on rows that are left out, or stand more than once in the table."""
+def _facts_of_rows(
+    data: _Data, train: np.ndarray, n_rows: int, left_out: list[str]
+) -> dict[str, str]:
+    """Facts on rows that are left out, lack cells, or stand more than once in the
+    table."""
     facts = {}
     n_missing = n_rows - len(data.rows)
     if n_missing:
@@ -217,11 +220,7 @@ def _facts_of_rows(data: _Data, n_rows: int, left_out: list[str]) -> dict[str, s
         left_out = [*left_out, text]
     if left_out:
         facts["left out"] = ", ".join(left_out)
-    empty = data.features.isna().sum()
-    if empty.any():
-        most = f"{empty.idxmax()!r} in {empty.max()} of {counted(len(data.rows))}"
-        columns = counted(int((empty > 0).sum()), "column")
-        facts["missing"] = f"{columns}, most of all {most}; a further column says where"
+    facts |= _missing(data.features.iloc[train])
     n_copies = int(data.copies.sum())
     if n_copies:
         text = f"{counted(n_copies)} occur more than once"
@@ -231,6 +230,19 @@ def _facts_of_rows(data: _Data, n_rows: int, left_out: list[str]) -> dict[str, s
         text = f"{counted(n_repeated)} differ from others in the target alone"
         facts["repeated rows"] = f"{text}; such rows all train, or all test"
     return facts
+
+
+def _missing(features: pd.DataFrame) -> dict[str, str]:
+    """Fact on missing cells of the rows that train."""
+    empty = features.isna().sum()
+    empty = empty[empty > 0]
+    if empty.empty:
+        return {}
+    text = f"{empty.idxmax()!r} in {empty.max()} of {counted(len(features))} that train"
+    if len(empty) == 1:
+        return {"missing": f"{text}; a further column says where"}
+    text = f"{counted(len(empty), 'column')}, most of all {text}"
+    return {"missing": f"{text}; of each a further column says where"}
 
 
 def _facts_of_columns(

@@ -97,7 +97,7 @@ def table_of(description: "Description") -> pd.DataFrame:
     sure = [(memberships.loc[likeliest == name, name] >= SURE).mean() for name in names]
     return pd.DataFrame(
         {
-            "rows": [f"{n} ({n / sizes.sum():.0%})" for n in sizes],
+            "likeliest for": [f"{n} rows ({n / sizes.sum():.0%})" for n in sizes],
             "sure of them": [f"{share:.0%}" for share in sure],
             "sd of noise": [number(noise) for noise in d.environments["noise"]],
             "most certain rows, by index": [rows.get(name, "") for name in names],
@@ -167,7 +167,10 @@ def changes_of(description: "Description") -> pd.DataFrame:
 def shortened(name: object) -> str:
     """A column's name as a line can hold it."""
     text = escaped(str(name))
-    return text if len(text) <= NAME else f"{text[: NAME - 3]}..."
+    if len(text) <= NAME:
+        return text
+    half = (NAME - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"
 
 
 def number(value: float) -> str:

@@ -175,7 +175,7 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
         index=table.index,
         verdict=verdict,
         limits=_limits(result),
-        mark=_mark(model, split, detected),
+        mark=_mark(model, split, detected, continuous),
         detected=detected,
         split=split,
         memberships=memberships,
@@ -239,13 +239,13 @@ def _limits(result: HeterogeneityResult | None) -> tuple[str, ...]:
     return f"environments that {BLIND} of the rows", weaker
 
 
-def _mark(model: Any, split: str, detected: bool) -> str:
+def _mark(model: Any, split: str, detected: bool, continuous: bool) -> str:
     """What to think of a split."""
     result = model.heterogeneity_
     helps = model.predictor_ != "erm"
     if split == "none":
-        labels = model._task == "classification"
-        why = "two labels have none of their own" if labels else "too few rows"
+        what = "labels" if model._task == "classification" else "values"
+        why = "too few rows" if continuous else f"two {what} have none of their own"
         return f"no split is shown: {why}"
     if detected:
         return "" if helps else "environments are detected, but KerHRM does not help"

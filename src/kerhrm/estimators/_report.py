@@ -3,6 +3,7 @@ environment or group."""
 
 import html
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from kerhrm.features.ridge_path import RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 from kerhrm.tables.labels import read_labels
+from kerhrm.tables.wording import counted
 
 ERROR = {
     "classification": "share of wrong labels",
@@ -25,6 +27,7 @@ ERROR = {
 
 
 MOST_GROUPS = 12  #: of a report, that are printed
+ENVIRONMENT = re.compile(r"environment \d+")  #: name of an inferred one
 
 #: p-values between which the verdict is near its limit
 NEAR = 0.03, 0.08
@@ -57,7 +60,8 @@ class Report:
         width = max(map(len, self.facts))
         lines = [f"{name:{width}}  {value}" for name, value in self.facts.items()]
         errors, n_others = self._shown()
-        others = [f"and {n_others} groups more, in errors"] if n_others else []
+        others = [f"and {counted(n_others, 'group')} more, in errors"]
+        others = others if n_others else []
         table = errors.to_string(float_format="%.4g")
         return "\n".join([table, *others, "", *lines])
 
@@ -71,7 +75,7 @@ class Report:
         )
         shown, n_others = self._shown()
         errors = shown.rename_axis(columns="part")
-        others = f"<p>and {n_others} groups more</p>" if n_others else ""
+        others = f"<p>and {counted(n_others, 'group')} more</p>" if n_others else ""
         table = errors.to_html(float_format="%.4g", border=0)
         return f"{table}{others}<table>{rows}</table>"
 
@@ -79,7 +83,8 @@ class Report:
         """Errors of all rows, of environments and of the groups in which ERM is worst;
         and how many groups are not among them."""
         names = self.errors.index.astype(str)
-        groups = ~(names.str.fullmatch(r"environment \d+") | (names == ALL))
+        inferred = [bool(ENVIRONMENT.fullmatch(name)) for name in names]
+        groups = ~(np.array(inferred) | (names == ALL))
         n_others = int(groups.sum()) - MOST_GROUPS
         if n_others <= 0:
             return self.errors, 0
@@ -125,7 +130,8 @@ def indicators(
     )
     name = "group" if name is None or name == "" else name
     names = [f"{name} {label}" for label in labels.names]
-    if not set(names).isdisjoint(taken):
+    of_environments = any(ENVIRONMENT.fullmatch(label) for label in names)
+    if of_environments or not set(names).isdisjoint(taken):
         names = [f"group {name} {label}" for label in labels.names]
     return {
         name: labels.members(number).astype(float) for number, name in enumerate(names)

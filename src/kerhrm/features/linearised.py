@@ -29,6 +29,7 @@ from kerhrm.networks.build import (
     layers,
 )
 from kerhrm.networks.kernels import threshold_backward
+from kerhrm.networks.modules import derivatives_of
 
 #: points at a time: their hidden layer of 1024 units, 8 MB, stays in a cache
 BLOCK = 1024
@@ -90,9 +91,10 @@ class Linearisation:
                     weights, self.directions, points
                 )
             else:
-                f0[rows], derivatives[rows] = _by_two_passes(
-                    self.network, weights, self.directions, points
-                )
+                with derivatives_of(self.network):
+                    f0[rows], derivatives[rows] = _by_two_passes(
+                        self.network, weights, self.directions, points
+                    )
         return f0, derivatives
 
     def first(self) -> Self:

@@ -37,6 +37,7 @@ from kerhrm.networks.build import (
     MLP,
     activations,
 )
+from kerhrm.networks.modules import derivatives_of
 
 ROWS = 512  #: of a kernel at a time: few enough to stay in a cache
 BLOCK_SIZE = 2**14  #: parameters of a block; float64, n = 5000: 0.7 GB
@@ -209,5 +210,6 @@ class PerSampleNTF:
         chunk_size = max(1, min(self.chunk_size, len(x) * size // whole_size))
         for first in range(0, len(x), chunk_size):
             rows = slice(first, first + chunk_size)
-            phi[rows].copy_(vmap(gradient)(x[rows]))
+            with derivatives_of(self.network):
+                phi[rows].copy_(vmap(gradient)(x[rows]))
         return phi

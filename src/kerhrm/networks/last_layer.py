@@ -30,7 +30,8 @@ class LastLayer:
         """Take a network apart; :class:`KerhrmError` if it is no perceptron."""
         if not isinstance(network, MLP):
             problem = "the method retrains the last layer of a perceptron"
-            problem += f"; got a {type(network).__name__}"
+            kind = type(getattr(network, "module", network)).__name__
+            problem += f"; got a {kind}"
             raise KerhrmError(problem, "give hidden widths, as network=(64,)")
         return cls(network)
 

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kerhrm.errors import KerhrmError
 from kerhrm.networks.base import Network
@@ -31,6 +32,8 @@ _LOCK = threading.RLock()
 
 HINT = "return an nn.Module that maps points (n, d) to (n,) or (n, 1)"
 N_POINTS = 16  #: that a module is tried on
+#: in what PyTorch raises where it cannot differentiate a module's code
+UNTRACED = ("vmap", "functorch", "setup_context", "derivative for", "functional")
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,10 @@ class ModuleNetwork(Network):
     module: nn.Module
 
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        with _LOCK:
-            outputs: Tensor = functional_call(self.module, dict(weights), (x,))
+        points = x.clone()  # which a module may change in place
+        # the other kernels of attention have no second derivatives
+        with _LOCK, sdpa_kernel(SDPBackend.MATH):
+            outputs: Tensor = functional_call(self.module, dict(weights), (points,))
         return outputs.reshape(len(x))
 
 
@@ -88,12 +93,14 @@ def of_module(module: nn.Module, d: int) -> ModuleNetwork:
     """
     name = type(module).__name__
     with _LOCK, torch.random.fork_rng(devices=[]), _settings_kept():
+        _check_kind(module, name)
+        for label, weight in module.named_parameters():
+            _check_real(label, weight, name)
         try:
-            copied = copy.deepcopy(module)
+            copied = copy.deepcopy(module).to("cpu", torch.float32).eval()
         except Exception as error:
-            problem = f"cannot be copied ({error})"
+            problem = f"cannot be copied to the CPU ({error})"
             raise _refused(name, problem, "give its factory instead") from error
-        copied = copied.to("cpu", torch.float32).eval()
         check_module(copied, name, d)
     weights = {name: weight.detach() for name, weight in copied.named_parameters()}
     return ModuleNetwork(weights, copied)
@@ -130,15 +137,37 @@ def check_module(module: Any, entry: str, d: int) -> None:
 
     Raises KerhrmError naming the entry.
     """
-    if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
-        hint = "give hidden widths, as network=(1024,), or a module that can be trained"
-        raise _refused(entry, "is no torch.nn.Module with parameters", hint)
+    _check_kind(module, entry)
     for name, weight in module.named_parameters():
         _check_weight(name, weight, entry)
     for name, _ in module.named_buffers():
         hint = "use layers without running statistics, as GroupNorm"
         raise _refused(entry, f"has the buffer {name}", hint)
     _check_outputs(module, entry, d)
+
+
+def _check_kind(module: Any, entry: str) -> None:
+    """Refuse what is no module with parameters that runs with other weights."""
+    if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
+        hint = "give hidden widths, as network=(1024,), or a module that can be trained"
+        raise _refused(entry, "is no torch.nn.Module with parameters", hint)
+    if isinstance(module, torch.jit.ScriptModule):
+        hint = "give the module as it is before torch.jit"
+        raise _refused(entry, "is compiled by torch.jit", hint)
+    if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        raise _refused(
+            entry, "wraps a module for several devices", "give module.module"
+        )
+
+
+def _check_real(name: str, weight: Tensor, entry: str) -> None:
+    """Refuse weights that float32 does not hold."""
+    if isinstance(weight, nn.parameter.UninitializedParameter):
+        return  # which is refused for its shape
+    if not weight.is_floating_point():
+        kind = str(weight.dtype).removeprefix("torch.")
+        problem = f"has weights of type {kind} in {name}"
+        raise _refused(entry, problem, "use real weights")
 
 
 def _check_weight(name: str, weight: Tensor, entry: str) -> None:
@@ -164,8 +193,8 @@ def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
     n = N_POINTS
     points = torch.randn(n, d, dtype=torch.float32)
     try:
-        outputs = module(points)
-        in_pairs = [module(pair) for pair in points.split(2)]
+        outputs = module(points.clone())
+        in_pairs = [module(pair.clone()) for pair in points.split(2)]
         again = torch.cat(in_pairs)
     except Exception as error:
         problem = f"fails on points of shape {(n, d)} ({error})"
@@ -176,11 +205,53 @@ def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
         shape = type(outputs).__name__
     if shape not in {(n,), (n, 1)}:
         raise _refused(entry, f"must give {n} points one number each; got {shape}")
+    if not outputs.is_floating_point():
+        kind = str(outputs.dtype).removeprefix("torch.")
+        raise _refused(entry, f"must give real numbers; got {kind}")
+    if not bool(torch.isfinite(outputs).all()):
+        hint = "look for a logarithm, a root or a division in forward"
+        raise _refused(entry, "gives outputs that are not finite", hint)
     largest = float(outputs.abs().max())
     if not torch.allclose(outputs, again, rtol=1e-3, atol=1e-3 * largest):
         problem = "must give a point the same output in every batch and call"
         hint = "remove dropout and batch norm, or call module.eval() in the factory"
         raise _refused(entry, problem, hint)
+    _check_gradient(module, entry, points)
+
+
+@torch.inference_mode(False)
+def _check_gradient(module: nn.Module, entry: str, points: Tensor) -> None:
+    """Refuse a module whose outputs at points (n, d) know nothing of its weights."""
+    weights = {
+        name: weight.detach().clone().requires_grad_()
+        for name, weight in module.named_parameters()
+    }
+    with torch.enable_grad():
+        outputs = functional_call(module, weights, (points.clone(),))
+        if not outputs.requires_grad:
+            hint = "leave detach() and no_grad() out of forward"
+            raise _refused(entry, "gives outputs without a gradient", hint)
+
+
+@contextlib.contextmanager
+def derivatives_of(network: Network) -> Iterator[None]:
+    """Tell a module's code that PyTorch cannot differentiate point by point.
+
+    Raises KerhrmError in place of what PyTorch raises for it.
+    """
+    try:
+        yield
+    except (RuntimeError, NotImplementedError) as error:
+        text = str(error)
+        if not isinstance(network, ModuleNetwork) or not any(
+            word in text for word in UNTRACED
+        ):
+            raise
+        name = type(network.module).__name__
+        first = text.strip().partition("\n")[0]
+        hint = "write forward with PyTorch's operations alone, without numpy() and "
+        hint += "branches on values; or train it by ERM"
+        raise _refused(name, f"has no tangent features: {first}", hint) from error
 
 
 def _refused(entry: str, problem: str, hint: str = HINT) -> KerhrmError:

@@ -1,14 +1,27 @@
 """Data loaders of PyTorch as tables: their batches are read once, in order."""
 
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 from kerhrm.errors import KerhrmError
-from kerhrm.tables.arrays import plain
+from kerhrm.tables.arrays import family, plain
 
 #: what is read as a loader, or refused with its cure
 LOADERS = DataLoader, Dataset
@@ -51,14 +64,25 @@ def unloaded(X: Any, y: Any = None, *, needs_y: bool = True) -> tuple[Any, Any]:
         problem = "X is a loader, whose batches hold the targets, and y is given, too"
         raise KerhrmError(problem, "leave y out, or give X as an array")
     _check_order(X)
+    with _states_kept(X):
+        return _read(X, needs_y)
+
+
+def _read(
+    loader: DataLoader[Any], needs_y: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows and targets of all batches."""
     rows: list[np.ndarray] = []
     targets: list[np.ndarray | None] = []
-    for number, batch in enumerate(_batches(X)):
+    for number, batch in enumerate(_batches(loader)):
         x, target = _points(batch, number)
         if rows and x.shape[1] != rows[0].shape[1]:
             problem = f"batch {number} of the loader has {x.shape[1]} columns"
             problem += f", and the first one {rows[0].shape[1]}"
             raise KerhrmError(problem, "give points of one shape")
+        if targets and not _alike(target, targets[0]):
+            problem = f"batch {number} of the loader has targets of another kind than "
+            raise KerhrmError(f"{problem}the first one", "give all of one kind")
         rows.append(x)
         targets.append(target)
     if not rows:
@@ -72,7 +96,7 @@ def unloaded(X: Any, y: Any = None, *, needs_y: bool = True) -> tuple[Any, Any]:
 
 
 def _check_order(loader: DataLoader[Any]) -> None:
-    """Refuse a loader whose rows could not be told by their numbers.
+    """Refuse a loader that does not give each row of its dataset once, in its order.
 
     What a fit learns of rows, as ``environments_``, is in the order in which it read
     them.  A loader that shuffles gives another one to whoever reads it next.
@@ -81,31 +105,87 @@ def _check_order(loader: DataLoader[Any]) -> None:
         problem = "the loader leaves out the rows of its last batch (drop_last=True)"
         raise KerhrmError(problem, "make one with drop_last=False")
     if isinstance(loader.dataset, IterableDataset):
+        if loader.num_workers > 1:
+            problem = f"{loader.num_workers} workers give each row of a stream, or mix "
+            problem += "their order"
+            raise KerhrmError(problem, "make the loader with num_workers=0")
         return  # its order is its own
-    sampler: Any = loader.batch_sampler
-    if sampler is None:
-        sampler = loader.sampler
-    with torch.random.fork_rng(devices=[]):  # a sampler may draw a seed from it
-        first, second = list(sampler), list(sampler)
-    if first != second:
-        problem = "the loader shuffles: its rows have another order in each pass"
-        shuffles = isinstance(loader.sampler, RandomSampler)
-        way = "with shuffle=False" if shuffles else "without its sampler"
-        hint = f"make one {way}, so that results are in the order of its dataset"
-        raise KerhrmError(problem, hint)
+    inner = getattr(loader.batch_sampler, "sampler", None)
+    for sampler in (loader.sampler, loader.batch_sampler, inner):
+        if isinstance(sampler, RandomSampler):
+            problem = "the loader shuffles: its rows have another order in each pass"
+            hint = "make one with shuffle=False, so that results are in the order of "
+            raise KerhrmError(problem, f"{hint}its dataset")
+        if isinstance(sampler, SubsetRandomSampler | WeightedRandomSampler):
+            raise _sampled(type(sampler).__name__)
+    sampler = loader.sampler
+    own_batches = type(loader.batch_sampler) not in (BatchSampler, type(None))
+    if own_batches or not isinstance(sampler, SequentialSampler):
+        _check_sampler(loader, own_batches)
+
+
+def _check_sampler(loader: DataLoader[Any], own_batches: bool) -> None:
+    """Refuse a sampler of one's own, of rows or of batches, that gives other rows than
+    0, 1, ..."""
+    sampler: Any = loader.batch_sampler if own_batches else loader.sampler
+    name = type(sampler).__name__
+    try:
+        n = len(loader.dataset)  # type: ignore[arg-type]
+        with _states_kept(loader):
+            taken = list(itertools.islice(sampler, n + 1))
+    except Exception as error:
+        raise _sampled(name) from error
+    indices = [*itertools.chain(*taken)] if own_batches else taken
+    if indices != list(range(n)):
+        raise _sampled(name)
+
+
+def _sampled(name: str) -> KerhrmError:
+    """Error for a sampler that does not give every row once, in order."""
+    problem = f"the loader's {name} does not give each row of the dataset once, in its "
+    hint = "make one without a sampler; of some rows, of a Subset of the dataset"
+    return KerhrmError(f"{problem}order", hint)
+
+
+@contextlib.contextmanager
+def _states_kept(loader: DataLoader[Any]) -> Iterator[None]:
+    """Put back the generators that a pass draws from."""
+    own = [loader.generator, getattr(loader.sampler, "generator", None)]
+    generators = [one for one in own if isinstance(one, torch.Generator)]
+    states = [generator.get_state() for generator in generators]
+    numpy_state = np.random.get_state()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        np.random.set_state(numpy_state)
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+
+
+def _alike(target: np.ndarray | None, first: np.ndarray | None) -> bool:
+    """Whether targets of two batches are of one kind: numbers, or text."""
+    if target is None or first is None:
+        return True
+    return family(target.dtype) == family(first.dtype)
 
 
 def _batches(loader: DataLoader[Any]) -> Any:
     """Batches of a loader, whose own failure is told in one line."""
-    batches = iter(loader)
+    batches = None
     number = 0
     while True:
         try:
+            if batches is None:
+                batches = iter(loader)
             batch = next(batches)
         except StopIteration:
             return
         except Exception as error:
-            reason = " ".join(str(error).split())
+            reason = str(error).strip()
+            if "Traceback" in reason:  # of a worker process; ends with the error's line
+                *_, reason = reason.splitlines()
+            reason = " ".join(reason.split())
             problem = f"batch {number} of the loader cannot be read: "
             problem += f"{type(error).__name__}: {reason}"
             raise KerhrmError(problem, "mend its dataset or its collate_fn") from error
@@ -127,7 +207,7 @@ def _points(batch: Any, number: int) -> tuple[np.ndarray, np.ndarray | None]:
         problem = f"batch {number} of the loader has no points (batch, d): got {kind}"
         raise KerhrmError(problem, HINT)
     points = np.asarray(plain(x, f"batch {number} of the loader"))
-    points = points.reshape(len(points), -1)
+    points = points.reshape(len(points), math.prod(points.shape[1:]))
     if y is None:
         return points, None
     target = np.asarray(plain(y, f"the targets of batch {number}"))

@@ -24,7 +24,8 @@ def json_schemas() -> dict[str, Schema]:
     some keys of the others, and delete an entry by ``null``.
     """
     return {
-        "config": _changes(_whole()),
+        # a preset that changes nothing is an empty file
+        "config": _changes(_whole()) | {"type": ["object", "null"]},
         "data": DataSet.model_json_schema(),
         "table": _listed(Table.model_json_schema()),
         "learners": _by_name(Learner.model_json_schema()),

@@ -55,7 +55,8 @@ def test_a_file_becomes_a_report_and_a_page(
     assert "region west" in shown
     assert "840 train, 360 test" in shown
     assert "environments detected" in shown
-    assert "missing       1 column, most of all 'field' in 397 of 1200 rows" in shown
+    missing = "'field' in 265 of 840 rows that train; a further column says where"
+    assert f"missing       {missing}\n" in shown
     _, _, after_sizes = shown.partition("test, ")
     _, _, after_encoding = after_sizes.partition("encoding")
     assert "column '" not in after_encoding  # nothing odd

@@ -53,7 +53,7 @@ def test_each_kind_of_file_names_a_schema() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_follows_its_schema(path: Path) -> None:
     schema = json.loads(named(path).read_text())
-    content = read_yaml(path) or {}
+    content = read_yaml(path)
     assert errors(schema, content) == []
 
 

@@ -137,6 +137,18 @@ def test_of_many_groups_the_worst_are_printed(labels: Any) -> None:
     assert left_out["ERM"].max() <= report.errors.loc[of_groups, "ERM"].min()
 
 
+def test_groups_that_are_called_as_environments_are_groups(labels: Any) -> None:
+    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    numbers = np.arange(len(labels.x)) % 20
+    groups = pd.Series(numbers, name="environment")
+    report = model.report(labels.x, labels.y, groups=groups)
+    assert "group environment 19" in report.errors.index
+    assert "environment 19" not in report.errors.index
+    assert "and 8 groups more" in str(report)
+    thirteen = model.report(labels.x, labels.y, groups=numbers % 13)
+    assert "and 1 group more" in str(thirteen)
+
+
 def test_the_worst_group_decides(labels: Any) -> None:
     n = 400
     index = np.arange(n)[::-1]

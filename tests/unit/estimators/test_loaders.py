@@ -1,4 +1,4 @@
-"""A module of one's own as the network, and rows from loaders and files."""
+"""Rows from data loaders, read once and in order, and from files."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.data import (
+    BatchSampler,
     DataLoader,
     Dataset,
     IterableDataset,
+    RandomSampler,
+    Sampler,
     SubsetRandomSampler,
     TensorDataset,
 )
@@ -23,9 +26,7 @@ from kerhrm import (
     IRM,
     KerHRMClassifier,
     KerhrmError,
-    KerHRMRegressor,
-    NetworkOptions,
-    build,
+    TangentRidge,
 )
 from kerhrm.estimators import DataWarning, HeterogeneityNotDetectedWarning
 from tests.unit.estimators.conftest import SMALL, flipped_labels, flipped_slopes
@@ -36,117 +37,12 @@ SLOPES = flipped_slopes(500, 0)
 LABELS = flipped_labels(400, 0)
 
 
-def small_module() -> nn.Sequential:
-    """A perceptron of three inputs."""
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 1))
-
-
 def loader(
     x: np.ndarray, y: np.ndarray, **options: Any
 ) -> DataLoader[tuple[Tensor, ...]]:
     """Batches of 64 rows."""
     data = TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
     return DataLoader(data, batch_size=64, **options)
-
-
-# --- modules --------------------------------------------------------------------------
-
-
-def test_a_module_starts_a_fit_by_its_own_weights() -> None:
-    """Training it is training a perceptron that was drawn with the same weights."""
-    options: dict[str, Any] = {"task": "regression", "steps": 20}
-    options |= {"evaluate_every": None, "random_state": 0}
-    drawn = ERM(network=(32,), **options).fit(SLOPES.x, SLOPES.y)
-    start = build(NetworkOptions(widths=[32]), drawn.seed_, d=3).weights
-    module = small_module()
-    with torch.no_grad():
-        # a perceptron sees the columns in an order of its own
-        module[0].weight[:, drawn._units.columns] = start["weight_0"]
-        module[0].bias.copy_(start["bias_0"])
-        module[2].weight.copy_(start["weight_1"])
-        module[2].bias.copy_(start["bias_1"])
-    before = {name: w.detach().clone() for name, w in module.named_parameters()}
-    module.train()
-    rows = SLOPES.x[: len(SLOPES.x) // 2]
-    validation = SLOPES.x[-9:], SLOPES.y[-9:]
-    targets = SLOPES.y[: len(rows)]
-    drawn = ERM(network=(32,), **options)
-    given = ERM(network=module, **options)
-    for model in (drawn, given):
-        model.fit(rows, targets, validation=validation)
-    expected = drawn.predict(SLOPES.x)
-    np.testing.assert_allclose(given.predict(SLOPES.x), expected, rtol=1e-4, atol=1e-4)
-    # and the module is as it was
-    assert module.training
-    for name, weight in module.named_parameters():
-        assert torch.equal(weight, before[name])
-
-
-def test_kerhrm_learns_along_a_direction_of_a_module() -> None:
-    module = small_module()
-    model = KerHRMRegressor(**SMALL | {"network": module}, predictor="network")
-    model.fit(SLOPES.x, SLOPES.y)
-    assert model.predictor_ == "network"
-    error = np.mean((model.predict(SLOPES.x) - SLOPES.y) ** 2)
-    assert error < np.var(SLOPES.y)
-    agreement = np.mean(model.environments_ == SLOPES.hidden)
-    assert max(agreement, 1 - agreement) > 0.85
-
-
-def test_a_module_is_cloned_searched_and_saved(tmp_path: Path) -> None:
-    import joblib
-
-    model = KerHRMRegressor(**SMALL | {"network": small_module()})
-    twin = clone(model).fit(SLOPES.x, SLOPES.y)
-    model.fit(SLOPES.x, SLOPES.y)
-    assert np.array_equal(model.predict(SLOPES.x), twin.predict(SLOPES.x))
-    joblib.dump(model, tmp_path / "model.joblib")
-    again = joblib.load(tmp_path / "model.joblib")
-    assert np.array_equal(model.predict(SLOPES.x), again.predict(SLOPES.x))
-
-
-class Unsteady(nn.Module):
-    """Draws its outputs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(3, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.layer(x) + torch.randn(len(x), 1)
-
-
-def frozen() -> nn.Module:
-    module = small_module()
-    module[0].weight.requires_grad_(False)
-    return module
-
-
-REFUSED_MODULES: dict[str, tuple[Callable[[], nn.Module], str]] = {
-    "no parameters": (
-        nn.Identity,
-        "module 'Identity' is no .* with parameters; give hidden widths, as network=",
-    ),
-    "two outputs": (lambda: nn.Linear(3, 2), r"one number each; got \(16, 2\)"),
-    "other inputs": (lambda: nn.Linear(4, 1), r"fails on points of shape \(16, 3\)"),
-    "buffers": (
-        lambda: nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 1)),
-        "buffer 0.running_mean; use layers without running statistics",
-    ),
-    "frozen": (frozen, "frozen weights in 0.weight; .* put the frozen part before"),
-    "unsteady": (Unsteady, "same output in every batch and call"),
-    "lazy": (lambda: nn.LazyLinear(1), "weights without a shape"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED_MODULES)
-def test_what_is_no_network_is_refused(name: str) -> None:
-    module, words = REFUSED_MODULES[name]
-    model = KerHRMRegressor(**SMALL | {"network": module()})
-    with pytest.raises(KerhrmError, match=words) as caught:
-        model.fit(SLOPES.x, SLOPES.y)
-    assert "\n" not in str(caught.value)
 
 
 # --- loaders --------------------------------------------------------------------------
@@ -212,6 +108,17 @@ class Stream(IterableDataset[tuple[Tensor, ...]]):
         return iter(self.rows)
 
 
+class Endless(Sampler[int]):
+    """Gives row 0 for ever."""
+
+    def __len__(self) -> int:
+        return 10
+
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            yield 0
+
+
 def widening(batch: list[Any]) -> Any:
     """Batches of ever more columns."""
     x = torch.stack([x for x, _ in batch])
@@ -228,7 +135,38 @@ REFUSED_LOADERS: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
     ),
     "is sampled": (
         lambda: loader(LABELS.x, LABELS.y, sampler=SubsetRandomSampler(range(400))),
-        "shuffles: .*make one without its sampler",
+        "SubsetRandomSampler does not give each row of the dataset once, in its order",
+    ),
+    "shuffles in batches": (
+        lambda: DataLoader(
+            TensorDataset(NUMBERS, SIGNS),
+            batch_sampler=BatchSampler(RandomSampler(NUMBERS), 4, drop_last=False),
+        ),
+        "the loader shuffles",
+    ),
+    "half of the rows": (
+        lambda: loader(LABELS.x, LABELS.y, sampler=range(0, 400, 2)),
+        "range does not give each row .*; make one without a sampler; of some rows",
+    ),
+    "never ends": (
+        lambda: loader(LABELS.x, LABELS.y, sampler=Endless()),
+        "Endless does not give each row",
+    ),
+    "a stream for each worker": (
+        lambda: DataLoader(Stream([(NUMBERS, SIGNS)]), num_workers=2),
+        "2 workers give each row of a stream, .*num_workers=0",
+    ),
+    "a broken stream": (
+        lambda: DataLoader(Stream(None)),  # type: ignore[arg-type]
+        "batch 0 of the loader cannot be read: TypeError",
+    ),
+    "targets of two kinds": (
+        lambda: DataLoader(
+            Stream([(NUMBERS, SIGNS.numpy()), (NUMBERS, SIGNS.numpy().astype(str))]),
+            batch_size=None,
+            collate_fn=list,
+        ),
+        "batch 1 of the loader has targets of another kind than the first one",
     ),
     "a data set": (
         lambda: TensorDataset(NUMBERS, SIGNS),  # type: ignore[dict-item,return-value]
@@ -269,12 +207,38 @@ REFUSED_LOADERS: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
 @pytest.mark.parametrize("name", REFUSED_LOADERS)
 def test_a_loader_that_is_no_table_is_refused(name: str) -> None:
     made, words = REFUSED_LOADERS[name]
-    before = torch.random.get_rng_state()
     with pytest.raises(KerhrmError, match=words) as caught:
         KerHRMClassifier(**SMALL).fit(made())
     assert "\n" not in str(caught.value)
-    if name == "shuffles":  # looking at a sampler draws nothing of the caller's
-        assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_a_shuffling_loader_of_a_few_rows_is_refused_each_time() -> None:
+    """Also where the order that it would draw is the right one."""
+    model = TangentRidge(network=(4,)).fit(LABELS.x, LABELS.y)
+    rows = torch.from_numpy(LABELS.x[:2])
+    for seed in range(8):
+        torch.manual_seed(seed)
+        with pytest.raises(KerhrmError, match="shuffles"):
+            model.predict(DataLoader(rows, shuffle=True))
+
+
+def test_reading_draws_nothing_of_the_callers() -> None:
+    own = torch.Generator()
+    rows = loader(LABELS.x, LABELS.y, generator=own)
+    torch_state = torch.random.get_rng_state()
+    own_state = own.get_state()
+    numpy_state = np.random.get_state()[1].copy()
+    ERM(steps=2, network=(4,), random_state=0).fit(rows)
+    assert torch.equal(torch.random.get_rng_state(), torch_state)
+    assert torch.equal(own.get_state(), own_state)
+    assert np.array_equal(np.random.get_state()[1], numpy_state)
+
+
+def test_an_empty_batch_has_no_rows() -> None:
+    empty = NUMBERS[:0], SIGNS[:0]
+    stream = Stream([(NUMBERS, SIGNS), empty, (-NUMBERS, SIGNS)])
+    model = TangentRidge(network=(4,)).fit(DataLoader(stream, batch_size=None))
+    assert len(model.predict(DataLoader(stream, batch_size=None))) == 40
 
 
 def test_embeddings_that_are_all_alike_are_told() -> None:
@@ -287,12 +251,6 @@ def test_embeddings_that_are_all_alike_are_told() -> None:
         pytest.warns(DataWarning, match="X is constant: all rows are alike"),
     ):
         KerHRMClassifier(**SMALL).fit(x, y)
-
-
-def test_a_class_in_place_of_a_module_is_told_how_to_be_one() -> None:
-    words = r"give a module itself, as network=Linear\(3, \.\.\.\)"
-    with pytest.raises(KerhrmError, match=words):
-        ERM(network=nn.Linear).fit(LABELS.x.repeat(2, 1)[:, :3], LABELS.y)
 
 
 def test_a_parameter_that_is_none_names_the_nearest() -> None:
