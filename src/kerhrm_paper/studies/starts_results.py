@@ -20,6 +20,12 @@ RULES = {
     "likelihood": "held_out",
     "rule": "rule",
 }
+#: name, colour (Okabe and Ito), marker and place in its row of what chooses
+LOOKS = {
+    "any": ("mean of all starts", "#E69F00", "o", -0.25),
+    "likelihood": ("the likeliest", "#D55E00", "^", 0.0),
+    "rule": ("the likeliest that do not copy the label", "#0072B2", "s", 0.25),
+}
 VARIANT = ["case", "e_step"]
 DATA_SET = ["case", "e_step", "seed"]
 
@@ -92,48 +98,59 @@ def choices(starts: DataFrame) -> Series:
 
 
 def figures(tables: Frames) -> Figures:
-    """Test results of optima over their held-out likelihood, relative to the rule's
-    choice."""
+    """Test results by E step and by what chooses among the optima, a panel for each
+    case: dots are data sets, and the larger mark is their mean."""
     optima = judged(tables[SPLITS])
-    cases = list(optima["case"].unique())
-    e_steps = list(optima["e_step"].unique())
-    n = len(cases)
-    figure = Figure((7.2, 2.6))
-    (axes,) = figure.subplots(1, n, squeeze=False)
-    for axis, case in zip(axes, cases, strict=True):
-        of_case = optima[optima["case"] == case]
-        for number, e_step in enumerate(e_steps):
-            same = of_case["e_step"] == e_step
-            data_sets = of_case[same].groupby("seed")
-            for _, data_set in data_sets:
-                draw_optima(axis, data_set, f"C{number}")
-        axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-        title = case.replace(", ", ",\n", 1)
-        axis.set_title(title)
-    first = axes[0]
-    middle = axes[n // 2]
-    first.set_ylabel("test accuracy (Table 3: error)")
-    likelihood = "held-out log-likelihood"
-    middle.set_xlabel(f"{likelihood}, minus that of the chosen optimum")
+    repeated = optima.index.repeat(optima["starts"])
+    data_sets = optima.loc[repeated].groupby(DATA_SET, sort=False)
+    chosen = data_sets.apply(choices).reset_index()
+    cases = list(chosen["case"].unique())
+    e_steps = list(chosen["e_step"].unique())
+    figure = Figure((7.2, 2.5), layout="constrained")
+    axes = figure.subplots(1, len(cases), sharey=True, squeeze=False)
+    for axis, case in zip(axes.flat, cases, strict=True):
+        of_case = chosen[chosen["case"] == case]
+        draw_case(axis, of_case, e_steps)
+        is_error = case.startswith("Table 3")
+        if is_error:
+            axis.invert_xaxis()
+        axis.set_xlabel("error" if is_error else "accuracy")
+        axis.set_title(case.replace(", ", ",\n", 1), fontsize=9)
+    first = axes.flat[0]
+    rows = [e_step.replace(", ", ",\nwith ") for e_step in e_steps]
+    first.set_yticks(range(len(rows)), [f"EM, {row}" for row in rows])
+    first.set_ylim(len(rows) - 0.5, -0.5)
+    marks, names = first.get_legend_handles_labels()
+    figure.legend(
+        marks,
+        names,
+        loc="outside lower center",
+        ncols=len(names),
+        frameon=False,
+        title="environments chosen (right is better):",
+        title_fontsize=9,
+        fontsize=9,
+    )
     return {"starts_selection": figure}
 
 
-def draw_optima(axis: Axes, optima: DataFrame, colour: str) -> None:
-    """Dots of one data set's optima, crosses of the degenerate ones."""
-    chosen = optima["rule"].idxmax()
-    held_out = optima["held_out"]
-    likelihood = held_out - held_out[chosen]
-    degenerate = optima["degenerate"]
-    markers = {
-        "o": ~degenerate,
-        "x": degenerate,
-    }
-    for marker, rows in markers.items():
-        starts = optima["starts"][rows]
-        axis.scatter(
-            likelihood[rows],
-            optima["result"][rows],
-            s=8 + 30 * starts / STARTS,
+def draw_case(axis: Axes, chosen: DataFrame, e_steps: list[str]) -> None:
+    """Results of one case: a row for each E step, in it a height for each rule."""
+    heights = chosen["e_step"].map(e_steps.index)
+    for rule, (name, colour, marker, place) in LOOKS.items():
+        axis.scatter(chosen[rule], heights + place, s=6, c=colour, alpha=0.5, lw=0)
+        means = chosen.groupby(heights)[rule].mean()
+        axis.plot(
+            means,
+            means.index + place,
+            color=colour,
             marker=marker,
-            c=colour,
+            markersize=6,
+            linestyle="",
+            label=name,
         )
+    axis.grid(axis="y", visible=False)
+    axis.grid(axis="x", color="0.9")
+    axis.set_axisbelow(True)
+    axis.margins(x=0.1)
+    axis.locator_params(axis="x", nbins=4)
