@@ -6,6 +6,7 @@ import os
 from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.methods.inputs import Inputs
+from kerhrm.networks.kernels import blocks_by_zeros
 from kerhrm_paper.data.colored_mnist import Digits
 from kerhrm_paper.data.paper_data import inputs as training_inputs
 from kerhrm_paper.data.paper_data import reduced
@@ -70,7 +71,10 @@ def training_gflop(name: str) -> float:
     left out.
 
     A step has the outputs, the gradients of the weights, and those of the hidden layer.
+    Columns that are zero in a block of points are in no product, and are not counted.
     """
-    forward = (D[name] + 1) * WIDTH
-    of_point = 2 * forward + WIDTH
-    return 2e-9 * STEPS * N[name] * of_point
+    blocks = blocks_by_zeros(inputs(name).x, WIDTH)
+    entries = sum(block.x.numel() for block in blocks)
+    forward = entries * WIDTH
+    hidden = N[name] * WIDTH
+    return 2e-9 * STEPS * (2 * forward + hidden)
