@@ -21,6 +21,7 @@ from torch import Tensor
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.estimators._state import restored, stored
+from kerhrm.memory import TooLittleMemory
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.tables.arrays import (
@@ -230,6 +231,8 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         vars(estimator).update(before)
         if _out_of_memory(error):
             problem = "the fit needs more memory than there is"
+            if isinstance(error, TooLittleMemory):
+                problem = error.problem  # with numbers
             raise KerhrmError(problem, estimator._less_memory()) from error
         raise
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
+from kerhrm.memory import require
 from kerhrm.networks.base import Network
 from kerhrm.randomness import stream
 from kerhrm.threads import one_blas_thread
@@ -24,6 +25,8 @@ DENSE_SHARE = 0.1
 #: rows of a Gram matrix that one thread of OpenBLAS multiplies as fast as several do,
 #: which then spin for a while and take the cores from PyTorch's
 ONE_THREAD = 4000
+#: bytes of an entry of the kernel where it is made double: in float32, and in float64
+KERNEL_ENTRY = 4 + 8
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,10 @@ class NTFMap:
         Raises
         ------
         KerhrmError
-            If k exceeds n or the features' rank.
+            If k exceeds n or the features' rank, or if the kernel needs more memory
+            than there is.
         """
+        require_kernel(x, "use landmarks (NystroemMap; features.n_landmarks of data)")
         ntf, f0 = extract(network, x)
         u, s = reduce(ntf.kernel(ntf), k)
         return cls(network=network, x=x, ntf=ntf, f0=f0.double(), u=u, s=s)
@@ -105,6 +110,14 @@ class RankError(KerhrmError):
         self.rank = rank
         problem = f"the neural tangent features have rank {rank}, less than k={k}"
         super().__init__(problem, f"set k <= {rank}")
+
+
+def require_kernel(x: Tensor, hint: str) -> None:
+    """Refuse points (n, d) whose kernel the memory does not hold; a GPU's memory is
+    PyTorch's to refuse."""
+    n = len(x)
+    if x.device.type == "cpu":
+        require(KERNEL_ENTRY * n**2, f"the kernel of {n} points", hint)
 
 
 def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.features.linearised import Linearisation
-from kerhrm.features.map import RankError, fix_signs
+from kerhrm.features.map import RankError, fix_signs, require_kernel
 from kerhrm.features.ntf import extract
 from kerhrm.features.options import NystroemOptions
 from kerhrm.networks.base import Network
@@ -93,7 +93,8 @@ class NystroemMap:
         Raises
         ------
         KerhrmError
-            If k exceeds the number or the rank of the landmarks.
+            If k exceeds the number or the rank of the landmarks, or if their kernel
+            needs more memory than there is.
         """
         options = options or NystroemOptions()
         n = len(x)
@@ -107,6 +108,7 @@ class NystroemMap:
             raise KerhrmError(problem, hint)
         drawn = stream(seed, "landmarks").choice(n, m, replace=False)
         z = x[torch.from_numpy(drawn).to(x.device)]
+        require_kernel(z, "lower n_landmarks")
         n_directions = min(m, int(options.oversampling * k))
         whitening = _directions(network, z, n_directions, k)
         coordinates, f0 = _coordinates(network, z, whitening, x)

@@ -1,0 +1,109 @@
+"""Memory that a process may have; a step that needs more is refused before it starts.
+
+Linux grants more memory than there is, and then ends the process without a word.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from kerhrm.errors import KerhrmError
+
+MEMINFO = Path("/proc/meminfo")
+GROUPS = Path("/proc/self/cgroup")
+HIERARCHY = Path("/sys/fs/cgroup")
+#: files with a group's limit in bytes, of version 2 and 1
+LIMITS = ("memory.max", "memory.limit_in_bytes")
+
+
+class TooLittleMemory(KerhrmError, MemoryError):
+    """A step needs more memory than the process may have."""
+
+
+def require(n_bytes: float, what: str, hint: str) -> None:
+    """Refuse a step that needs more memory than the process may have.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Bytes that the step takes at least.
+    what : str
+        What takes them, as ``"the kernel of 50000 points"``.
+    hint : str
+        What the user can do.
+
+    Raises
+    ------
+    TooLittleMemory
+        In one line, with both numbers; never where the system does not tell its memory.
+    """
+    most = memory_limit()
+    if most is not None and n_bytes > most:
+        sizes = f"{n_bytes / 1e9:.1f} GB of memory, and there are {most / 1e9:.1f} GB"
+        raise TooLittleMemory(f"{what} needs at least {sizes}", hint)
+
+
+def memory_limit() -> int | None:
+    """Bytes of memory and swap space that the machine has, or the least limit of the
+    process' control groups; None where the system does not tell."""
+    machine = _of_machine()
+    if machine is None:
+        return None
+    return min([machine, *_of_groups()])
+
+
+def _of_machine() -> int | None:
+    """Bytes of memory, on Linux with the swap space."""
+    try:
+        lines = MEMINFO.read_text().splitlines()
+    except OSError:
+        return _of_system()
+    kilobytes = 0
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name in ("MemTotal", "SwapTotal"):
+            kilobytes += int(value.split()[0])
+    return 1024 * kilobytes or None
+
+
+def _of_system() -> int | None:
+    """Bytes of memory as POSIX tells them."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return None
+
+
+def _of_groups() -> Iterator[int]:
+    """Limits of the control groups that the process is in, those above them included.
+
+    A group's line is ``0::/user/job`` in version 2, ``7:memory:/user/job`` in 1.
+    """
+    try:
+        lines = GROUPS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0":
+            top = HIERARCHY
+        elif "memory" in controllers.split(","):
+            top = HIERARCHY / "memory"
+        else:
+            continue
+        group = top / path.lstrip("/")
+        while group == top or top in group.parents:
+            yield from _limit_of(group)
+            group = group.parent
+
+
+def _limit_of(group: Path) -> Iterator[int]:
+    """Limit of one group in bytes, if it has one."""
+    for name in LIMITS:
+        try:
+            text = (group / name).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():  # else "max"
+            yield int(text)

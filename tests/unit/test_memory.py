@@ -1,0 +1,108 @@
+"""Memory that a process may have, against psutil and written limits of groups."""
+
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+
+from kerhrm import (
+    KerhrmError,
+    KerHRMRegressor,
+    NetworkOptions,
+    NTFMap,
+    NystroemMap,
+    build,
+    memory,
+)
+from kerhrm.features.options import NystroemOptions
+from kerhrm.memory import TooLittleMemory, memory_limit, require
+
+MEGABYTE = 10**6
+
+
+@pytest.fixture
+def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the control groups; the process is in none."""
+    monkeypatch.setattr(memory, "HIERARCHY", tmp_path)
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "cgroup")
+    return tmp_path
+
+
+def limit(folder: Path, file: str, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(f"{text}\n")
+
+
+@pytest.mark.skipif(not psutil.LINUX, reason="elsewhere without swap space")
+def test_of_a_machine_it_is_memory_and_swap_space(groups: Path) -> None:
+    expected = psutil.virtual_memory().total + psutil.swap_memory().total
+    assert memory_limit() == expected
+
+
+def test_a_system_without_numbers_refuses_nothing(
+    groups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "MEMINFO", groups / "none")
+    monkeypatch.delattr("os.sysconf")
+    assert memory_limit() is None
+    require(1e18, "a step", "a hint")
+
+
+@pytest.mark.parametrize(
+    ("line", "folder", "file"),
+    [
+        ("0::/jobs/7/step", "jobs/7", "memory.max"),
+        ("0::/jobs/7/step", "jobs/7/step", "memory.max"),
+        ("0::/", "", "memory.max"),
+        ("4:memory:/jobs/7", "memory/jobs/7", "memory.limit_in_bytes"),
+        ("4:cpu,memory:/jobs/7", "memory", "memory.limit_in_bytes"),
+    ],
+)
+def test_a_group_and_those_above_it_limit(
+    groups: Path, line: str, folder: str, file: str
+) -> None:
+    (groups / "cgroup").write_text(f"9:name=systemd:/\n{line}\n")
+    limit(groups / folder, file, str(MEGABYTE))
+    assert memory_limit() == MEGABYTE
+
+
+def test_the_least_limit_counts_and_other_groups_do_not(groups: Path) -> None:
+    (groups / "cgroup").write_text("0::/jobs/7\n2:cpu:/small\n")
+    limit(groups, "memory.max", str(3 * MEGABYTE))
+    limit(groups / "jobs", "memory.max", str(2 * MEGABYTE))
+    limit(groups / "jobs/7", "memory.max", "max")
+    limit(groups / "memory/small", "memory.limit_in_bytes", "1")
+    assert memory_limit() == 2 * MEGABYTE
+
+
+@pytest.fixture
+def little(groups: Path) -> None:
+    """One megabyte."""
+    (groups / "cgroup").write_text("0::/\n")
+    limit(groups, "memory.max", str(MEGABYTE))
+
+
+@pytest.mark.usefixtures("little")
+def test_a_kernel_that_does_not_fit_is_refused_before_it_is_made() -> None:
+    x = torch.randn(400, 3)
+    network = build(NetworkOptions(widths=[8]), 0, 3)
+    problem = "kernel of 400 points needs at least 0.0 GB of memory, and there are 0.0"
+    with pytest.raises(TooLittleMemory, match=problem):
+        NTFMap.fit(network, x, 4)
+    many = NystroemOptions(n_landmarks=400)
+    with pytest.raises(TooLittleMemory, match="lower n_landmarks"):
+        NystroemMap.fit(network, x, 4, many)
+    few = NystroemOptions(n_landmarks=100)
+    assert len(NystroemMap.fit(network, x, 4, few).z) == 100
+
+
+@pytest.mark.usefixtures("little")
+def test_an_estimator_names_its_own_options() -> None:
+    x = np.random.default_rng(0).normal(size=(600, 3))
+    model = KerHRMRegressor(network=(8,), pretest=False)
+    with pytest.raises(KerhrmError, match="needs at least") as caught:
+        model.fit(x, x[:, 0])
+    assert "max_exact" in str(caught.value)
+    assert not hasattr(model, "predictor_")
