@@ -226,7 +226,7 @@ def _classes(y: np.ndarray) -> np.ndarray:
     """Target (n,) of a classification, of one or two labels of one kind."""
     try:
         check_classification_targets(y)
-        number = type_of_target(y, input_name="y", raise_unknown=True)
+        number = type_of_target(y, input_name="y")
     except (ValueError, TypeError) as error:
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:; ")
         problem = f"the target y must be two labels, numbers or text: {reason}"
