@@ -16,7 +16,7 @@ pytestmark = pytest.mark.dag
 
 def values(page: str, name: str) -> dict[str, Any]:
     """A variable of the page's script."""
-    found = re.search(rf"var {name} = (.*);$", page, re.MULTILINE)
+    found = re.search(rf"var {name} = (\{{.*\}});$", page, re.MULTILINE)
     assert found is not None
     return dict(json.loads(found[1]))
 
