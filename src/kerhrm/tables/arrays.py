@@ -225,6 +225,8 @@ def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
 def _classes(y: np.ndarray) -> np.ndarray:
     """Target (n,) of a classification, of one or two labels of one kind."""
     try:
+        if y.dtype.kind == "S":  # as scikit-learn from 1.7 on
+            raise TypeError("Support for labels represented as bytes is not supported")
         check_classification_targets(y)
         number = type_of_target(y, input_name="y")
     except (ValueError, TypeError) as error:
