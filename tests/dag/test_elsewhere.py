@@ -1,5 +1,6 @@
 """Runs in other folders than the checkout, which may be read-only, and as a module."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,3 +86,44 @@ def test_another_workflow_takes_this_one_as_a_module(
     ]
     caller.run(*targets)  # with the scripts of the checkout
     assert all((tmp_path / target).is_file() for target in targets)
+
+
+def test_a_module_of_a_git_server_needs_no_clone(
+    copies: Callable[[], Path], raw_dir: str | None, tmp_path: Path
+) -> None:
+    """As ``snakedeploy deploy-workflow`` writes it, into an empty folder.
+
+    Git finds the server's address on this disk.
+    """
+    served = copies()
+    who = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    for command in (
+        ("init", "--quiet", "--initial-branch", "main"),
+        ("add", "--all"),
+        (*who, "commit", "--quiet", "--message", "All"),
+    ):
+        subprocess.run(["git", *command], cwd=served, check=True)
+    address = "https://github.com/someone/kerhrm"
+    caller = Checkout(tmp_path / "deployed", raw_dir)
+    caller.folder.mkdir()
+    (caller.folder / "Snakefile").write_text(
+        "module kerhrm:\n"
+        "    snakefile:\n"
+        "        github('someone/kerhrm', path='workflow/Snakefile', branch='main')\n"
+        "    config: {'preset': 'smoke'}\n"
+        "use rule * from kerhrm\n"
+    )
+    caller.environment |= {
+        "GITHUB_TOKEN": "",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{served.as_uri()}.insteadOf",
+        "GIT_CONFIG_VALUE_0": address,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+    jobs = caller.plan("all")
+    rules = {job.rule for job in jobs}
+    assert rules >= {"extract_features", "train", "score", "make_table", "all"}
+    assert all(file.startswith("results/smoke/") for job in jobs for file in job.output)
+    data = "results/smoke/classification+r2=0.7/data/train.npz"
+    caller.run(data)  # with the scripts and the package of that commit
+    assert (caller.folder / data).is_file()

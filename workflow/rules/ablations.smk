@@ -14,7 +14,7 @@ rule measure_choices:
     input:
         scores=[f"<run>/scores/{name}.csv.gz" for name in CHOICES],
     output:
-        "<run>/choices.csv",
+        shown("<run>/choices.csv", "choices", "Ablations", shown="open choices"),
     log:
         "<run>/logs/measure_choices.log",
     benchmark:
@@ -35,7 +35,7 @@ rule check_claims:
         scores=[f"<run>/scores/{name}.csv.gz" for name in IN_ALL],
         tables=[f"<run>/tables/{name}.csv" for name in IN_ALL],
     output:
-        "<run>/claims.csv",
+        shown("<run>/claims.csv", "claims", "Compared with the paper", shown="claims"),
     log:
         "<run>/logs/check_claims.log",
     benchmark:

@@ -3,13 +3,53 @@
 import functools
 import os
 import re
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
+import git
 from snakemake.exceptions import WorkflowError
+from snakemake.sourcecache import HostingProviderFile, LocalGitFile, LocalSourceFile
 
-# This checkout, wherever Snakemake was started and whether or not as a module.
-ROOT = Path(str(workflow.current_basedir)).parents[1]
+
+def checkout_of(source):
+    """Root of this checkout; a module's commit of a git server is unpacked into a cache.
+
+    All files of the workflow are read below this folder, and Snakemake by itself gets
+    only snakefiles and scripts of a commit.
+    """
+    if isinstance(source, LocalSourceFile):
+        return Path(str(source)).parents[1]
+    if isinstance(source, HostingProviderFile):
+        repository = source.hosted_repo.repo
+    elif isinstance(source, LocalGitFile):
+        repository = git.Repo(source.repo_path)
+    else:
+        raise WorkflowError(
+            f"{source} has no folder; use github(...), gitlab(...) or a clone"
+        )
+    commit = repository.commit(source.ref).hexsha
+    folder = Path(workflow.sourcecache.cache_path, "kerhrm", commit)
+    if folder.exists():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        archive = Path(temporary, "commit.tar")
+        with archive.open("wb") as file:
+            repository.archive(file, commit)
+        unpacked = Path(temporary, "commit")
+        shutil.unpack_archive(archive, unpacked)
+        try:
+            unpacked.rename(folder)
+        except OSError:
+            if not folder.exists():  # else another process was quicker
+                raise
+    return folder
+
+
+# Wherever Snakemake was started and whether or not as a module.
+ROOT = checkout_of(workflow.current_basedir)
 SOURCE = str(ROOT / "src")
 sys.path.insert(0, SOURCE)
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -117,6 +157,12 @@ def learner_of(wildcards):
 def replication(wildcards):
     """Parameter function: task, network, features and seeds of the data."""
     return data_of(wildcards).replication.params()
+
+
+def shown(path, caption, category, **labels):
+    """A file that ``snakemake --report`` shows, with a caption of workflow/report."""
+    caption = f"../report/{caption}.rst"
+    return report(path, caption=caption, category=category, labels=labels)
 
 
 @functools.cache

@@ -20,7 +20,7 @@ rule render_report:
         config="<run>/config.yaml",
     output:
         notebook="<run>/notebooks/report.ipynb",
-        page="<run>/report.html",
+        page=shown("<run>/report.html", "page", "Whole run", shown="all on one page"),
     log:
         "<run>/logs/render_report.log",
     benchmark:
@@ -163,7 +163,12 @@ rule own_table:
         notebook=own("notebooks/own_table.ipynb"),
     output:
         notebook=f"<run>/own_table/{OWN_NAME}.ipynb",
-        page=f"<run>/own_table/{OWN_NAME}.html",
+        page=shown(
+            f"<run>/own_table/{OWN_NAME}.html",
+            "own_table",
+            "Your tables",
+            table=OWN_NAME,
+        ),
     log:
         f"<run>/logs/own_table/{OWN_NAME}.log",
     benchmark:

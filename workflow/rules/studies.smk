@@ -42,7 +42,12 @@ for name, study in STUDIES.items():
         input:
             **read_by(study),
         output:
-            [f"<run>/studies/{file}" for file in study.files],
+            [
+                shown(
+                    f"<run>/studies/{file}", "study", "Studies", study=name, file=file
+                )
+                for file in study.files
+            ],
         # In full, as the names that the workflow reserves are read from such texts.
         log:
             f"<run>/logs/study_{name}.log",

@@ -70,8 +70,13 @@ rule make_table:
         csv="<run>/tables/{table}.csv",
         md="<run>/tables/{table}.md",
         tex="<run>/tables/{table}.tex",
-        html="<run>/tables/{table}.html",
-        comparisons="<run>/tables/{table}-comparisons.csv",
+        html=shown("<run>/tables/{table}.html", "table", "Tables", table="{table}"),
+        comparisons=shown(
+            "<run>/tables/{table}-comparisons.csv",
+            "comparisons",
+            "Comparisons",
+            table="{table}",
+        ),
     log:
         "<run>/logs/make_table/{table}.log",
     benchmark:
@@ -100,7 +105,7 @@ rule render_notebook:
         scores="<run>/scores/{table}.csv.gz",
     output:
         notebook="<run>/notebooks/{table}.ipynb",
-        png="<run>/figures/{table}.png",
+        png=shown("<run>/figures/{table}.png", "figure", "Figures", table="{table}"),
         pdf="<run>/figures/{table}.pdf",
     log:
         "<run>/logs/render_notebook/{table}.log",
@@ -124,10 +129,25 @@ rule test_endpoints:
         scores=[f"<run>/scores/{name}.csv.gz" for name in ENDPOINTS],
         band=PUBLISHED_BAND,
     output:
-        csv="<run>/endpoints.csv",
-        png="<run>/figures/endpoints.png",
+        csv=shown(
+            "<run>/endpoints.csv",
+            "endpoints_table",
+            "Compared with the paper",
+            shown="numbers",
+        ),
+        png=shown(
+            "<run>/figures/endpoints.png",
+            "endpoints",
+            "Compared with the paper",
+            shown="figure",
+        ),
         pdf="<run>/figures/endpoints.pdf",
-        panel="<run>/figures/selection.png",
+        panel=shown(
+            "<run>/figures/selection.png",
+            "selection",
+            "Compared with the paper",
+            shown="figure by selection criterion",
+        ),
         panel_pdf="<run>/figures/selection.pdf",
     log:
         "<run>/logs/test_endpoints.log",
@@ -150,7 +170,12 @@ rule measure_band:
         paper_values=own("config/paper_values.yaml"),
         scores=[f"<run>/scores/{name}.csv.gz" for name in BAND],
     output:
-        "<run>/as_printed_band.csv",
+        shown(
+            "<run>/as_printed_band.csv",
+            "band",
+            "Compared with the paper",
+            shown="band of the algorithm as printed",
+        ),
     log:
         "<run>/logs/measure_band.log",
     benchmark:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 from joblib import cpu_count, effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
@@ -24,6 +23,7 @@ from kerhrm.estimators._state import restored, stored
 from kerhrm.memory import TooLittleMemory
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
+from kerhrm.scikit_learn import TaskTags
 from kerhrm.tables.arrays import (
     read_target,
     read_weights,
@@ -39,7 +39,7 @@ def _classifies(estimator: Any) -> bool:
     return bool(estimator._task == "classification")
 
 
-class TableEstimator(BaseEstimator):  # type: ignore[misc]
+class TableEstimator(TaskTags):
     """Base of the estimators; ``_task`` says what is learned."""
 
     _task: Task

@@ -209,9 +209,12 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
         cloned: Self = super(WithOptions, twin).__sklearn_clone__()
         return cloned
 
-    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
-        """Parameters for the picture in a notebook, where ``options`` are one line."""
-        return super()._get_params_html(False, doc_link)
+    def _get_params_html(self, deep: bool = True, *links: str, **named: str) -> Any:
+        """Parameters for the picture in a notebook, where ``options`` are one line.
+
+        scikit-learn 1.7 has no links, and 1.5 does not call this.
+        """
+        return super()._get_params_html(False, *links, **named)
 
 
 def without_moved(init: Callable[P, None]) -> Callable[P, None]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
-from sklearn.utils import ClassifierTags, RegressorTags
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._base import (
@@ -39,16 +38,6 @@ class Baseline(TableEstimator):
     @property
     def _task(self) -> Task:  # type: ignore[override]
         return self.task
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        if self.task == "classification":
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        else:
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-        return tags
 
     def fit(self, X: Any, y: Any = None, *, validation: Any = None) -> Self:
         """Train on a table.

@@ -245,14 +245,12 @@ for _function in (test_heterogeneity, test_problem, test_rows, test_table):
 def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
     """An argument in double precision, with NaN in masked cells; refuse text."""
     # scikit-learn takes a second to import, and most methods do without
-    from sklearn.utils import check_array
+    from kerhrm.scikit_learn import check_array
 
     try:
         if np.ma.is_masked(array):
             array = np.ma.filled(array.astype(float), np.nan)
-        return check_array(
-            array, dtype=np.float64, ensure_all_finite=False, ensure_2d=ensure_2d
-        )
+        return check_array(array, dtype=np.float64, ensure_2d=ensure_2d)
     except (ValueError, TypeError) as error:
         first_line, *_ = str(error).split("\n")
         problem = f"{name} must hold numbers ({first_line})"

@@ -225,8 +225,10 @@ def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
 def _classes(y: np.ndarray) -> np.ndarray:
     """Target (n,) of a classification, of one or two labels of one kind."""
     try:
+        if y.dtype.kind == "S":  # as scikit-learn from 1.7 on
+            raise TypeError("Support for labels represented as bytes is not supported")
         check_classification_targets(y)
-        number = type_of_target(y, input_name="y", raise_unknown=True)
+        number = type_of_target(y, input_name="y")
     except (ValueError, TypeError) as error:
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:; ")
         problem = f"the target y must be two labels, numbers or text: {reason}"

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import torch
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from kerhrm.errors import InputTypeError, KerhrmError, shown
 from kerhrm.options import Task
+from kerhrm.scikit_learn import validate_data
 from kerhrm.tables.arrays import (
     check_values,
     family,
@@ -68,7 +68,6 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
             reset=reset,
             dtype=np.float64,
             order="C",
-            ensure_all_finite=False,
             copy=True,
         )
     except (ValueError, TypeError, OverflowError) as error:

@@ -22,7 +22,8 @@ _RULE = re.compile(
 _FILES = re.compile(
     r"^( +)(?:output|log|benchmark):(.*\n(?:\1 .*\n|[ \t]*\n)*)", re.MULTILINE
 )
-_TEXT = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
+#: a file of a run; other texts of a section are what a report shows of it
+_TEXT = re.compile(r"\"<run>/([^\"\n]*)\"|'<run>/([^'\n]*)'")
 _WILDCARD = re.compile(r"\{[^}]*\}")
 
 
@@ -81,8 +82,7 @@ def _templates(rules: str) -> frozenset[str]:
     files = set()
     for _, section in _FILES.findall(rules):
         for double_quoted, single_quoted in _TEXT.findall(section):
-            file = double_quoted or single_quoted
-            files.add(file.removeprefix("<run>/"))
+            files.add(double_quoted or single_quoted)
     return frozenset(files)
 
 

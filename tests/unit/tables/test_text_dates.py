@@ -116,6 +116,7 @@ def test_what_is_no_date_or_another_way_of_writing_is_named(
         read_dates(column)
 
 
+@pytest.mark.skipif(pd.__version__ < "3", reason="pandas 2 reads 1677 to 2262")
 def test_numbers_far_and_missing_dates() -> None:
     years, _ = read_dates(pd.Series([2020, 1066]))
     assert years.dt.year.tolist() == [2020, 1066]
