@@ -40,6 +40,15 @@ class DataBalancing(Baseline):
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        1 for rows that the first network gets wrong, and 0 for the others.
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import DataBalancing
@@ -95,6 +104,15 @@ class AFR(Baseline):
     validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        1 for rows that ERM gets wrong, and 0 for the others.
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import AFR
@@ -144,6 +162,17 @@ class XRM(Baseline):
         Steps of GroupDRO between looks at the held-out rows: the weights with the best
         accuracy in the worse environment are kept. None: those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        1 for rows that either network gets wrong, and 0 for the others.
+    flipped_ : float
+        Share of the training rows whose label the networks have changed for each other.
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples
@@ -205,6 +234,19 @@ class EVaLS(Baseline):
     network : sequence of int
         Hidden widths; other networks have no last layer to retrain.
     validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        Part of the split of all rows, 0 or 1.
+    selected_ : float
+        Share of the rows, at each end of the losses, that train the last layer.
+    l1_ : float
+        Chosen penalty.
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples
@@ -272,6 +314,15 @@ class EDNIL(Baseline):
     network : sequence of int
         Hidden widths; other networks have no last layer to give several heads.
     validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        Likeliest inferred environment of every row.
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples
