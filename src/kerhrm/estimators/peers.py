@@ -253,7 +253,8 @@ class EVaLS(Baseline):
     --------
     >>> from kerhrm import EVaLS
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
-    >>> EVaLS(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    >>> model = EVaLS(l1=0.01, inference_steps=50, random_state=0).fit(X, y)
+    >>> model.predict([[0.0], [3.0]]).tolist()
     ['low', 'high']
     """
 
@@ -329,7 +330,8 @@ class EDNIL(Baseline):
     --------
     >>> from kerhrm import EDNIL
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
-    >>> model = EDNIL(n_environments=2, random_state=0).fit(X, y)
+    >>> model = EDNIL(n_environments=2, rounds=2, network=(64,), random_state=0)
+    >>> model = model.fit(X, y)
     >>> model.predict([[0.0], [3.0]]).tolist()
     ['low', 'high']
     """
