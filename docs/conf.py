@@ -40,6 +40,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "thumbnail_size": (640, 360),
     "min_reported_time": 3600,  # no seconds of this machine on a page
     "write_computation_times": False,
     "show_signature": False,

@@ -54,7 +54,7 @@ left.set_title("The table: one cloud of rows", loc="left")
 left.set_ylabel("price")
 ends = np.array([-2.6, 2.6])
 for members, colour, name, place in (
-    (~found, BLUE, "most rows:\nprice rises", (-1.3, -7.6)),
+    (~found, BLUE, "most rows:\nprice rises", (-0.9, -7.7)),
     (found, VERMILION, "rare rows:\nprice falls", (-3.4, 6.2)),
 ):
     right.scatter(

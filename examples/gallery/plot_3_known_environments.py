@@ -89,7 +89,7 @@ for place, (name, accuracy) in enumerate(accuracies.items()):
         ha="right",
         va="center",
     )
-right.axvline(0.5, color=GREY, linestyle=":")
+right.axvline(0.5, color=GREY, linestyle=":", zorder=0)
 right.text(0.52, 0, "a guess", color=GREY, va="center")
 right.set(yticks=[], xlim=(0, 1.15), ylim=(1.5, -0.5), xticks=[0, 0.5, 1])
 right.set_xlabel("accuracy in the test")

@@ -2,8 +2,8 @@
 How do I hold my own method or penalty against these?
 =====================================================
 
-Any estimator with ``fit`` and ``predict`` can stand next to the library's.  Here it is
-one of a few lines: fit, find the rows that are wrong, weigh wrong and right rows
+Any estimator with ``fit`` and ``predict`` can stand next to the library's.  Ours has a
+few lines: fit, find the rows that are wrong, weigh wrong and right rows
 equally, fit again.  What counts is the error in the group that does worst.
 """
 
