@@ -1,5 +1,6 @@
 """The site of ``make site``: hand-written pages, API and configuration reference."""
 
+import re
 import subprocess
 import sys
 from importlib.metadata import version as version_of
@@ -22,6 +23,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
@@ -29,8 +31,22 @@ myst_heading_anchors = 4
 autodoc_typehints = "none"  # docstrings say types and shapes
 autodoc_member_order = "bysource"
 autosummary_generate = True
+templates_path = ["templates"]
 numpydoc_show_class_members = False
-suppress_warnings = ["ref.ref"]  # labels of scikit-learn in inherited docstrings
+suppress_warnings = ["ref.ref", "ref.term"]  # of scikit-learn in inherited docstrings
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "thumbnail_size": (640, 360),
+    "min_reported_time": 3600,  # no seconds of this machine on a page
+    "write_computation_times": False,
+    "show_signature": False,
+    "backreferences_dir": None,
+    "abort_on_example_error": True,
+}
 plot_include_source = True
 plot_formats = [("png", 120)]
 plot_html_show_formats = False
@@ -54,8 +70,23 @@ html_theme_options = {
 }
 
 
+#: links to files of a checkout, and the pages that the site has in their places
+IN_PLACE = {
+    r"\.\./config/README\.md": "generated/configuration.md",
+    r"\.\./examples/gallery/GALLERY_HEADER\.rst": "gallery/index.rst",
+    r"\.\./examples/gallery/(plot_\w+)\.py": r"gallery/\1.rst",
+}
+
+
+def in_place(_app: Sphinx, _name: str, source: list[str]) -> None:
+    """Links of a hand-written page, as the site has them."""
+    for file, page in IN_PLACE.items():
+        source[0] = re.sub(rf"\]\({file}", f"]({page}", source[0])
+
+
 def setup(app: Sphinx) -> None:
-    """Formulas as MathML, which browsers draw without a script."""
+    """Formulas as MathML, which browsers draw without a script; links of the site."""
+    app.connect("source-read", in_place)
 
     def visit(translator: HTML5Translator, node: nodes.Element) -> None:
         if isinstance(node, nodes.math_block):  # a frame that scrolls, also by keyboard

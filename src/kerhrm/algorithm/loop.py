@@ -34,6 +34,19 @@ class Fit:
         Of iterations 1, ..., T.
     final : Direction
         Predicts new points.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import KerHRMOptions, NetworkOptions, NTFMap, Problem, build, fit
+    >>> x = torch.randn(80, 2, generator=torch.Generator().manual_seed(0))
+    >>> features = NTFMap.fit(build(NetworkOptions(widths=[8]), seed=0, d=2), x[:60], 4)
+    >>> problem = Problem.from_features(
+    ...     features, x[60:], y=x[:60, 0], y_validation=x[60:, 0],
+    ...     task="regression", seed=0)
+    >>> found = fit(problem, KerHRMOptions(k=[4], n_init=1, n_iterations=2))
+    >>> [row["iteration"] for row in found.history(problem)]
+    [1, 2]
     """
 
     environments: tuple[Environments, ...]

@@ -30,6 +30,24 @@ class Penalty(ABC):
     """A penalty, and how the pooled risk is minimised together with it.
 
     Both functions may use autograd.
+
+    Examples
+    --------
+    A penalty of your own, the square of theta; ``unit`` says that alpha is a number.
+    >>> import torch
+    >>> from kerhrm.algorithm.penalties import Penalty, Risks
+    >>> risks = Risks(
+    ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
+    ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))
+    >>> class Square(Penalty):
+    ...     def unit(self, psi):
+    ...         return psi.new_ones(())
+    ...
+    ...     def minimise(self, risks, alpha):
+    ...         pooled, cross = risks.pooled
+    ...         return torch.linalg.solve(pooled + alpha * torch.eye(1), cross)
+    >>> Square().minimise(risks, alpha=2.5)
+    tensor([0.5000])
     """
 
     @abstractmethod
@@ -133,6 +151,17 @@ class GradientVariance(Penalty):
     ``sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2`` with ``|g|_M^2 = g^T M g``, M = I.
     It is quadratic in theta, so that M_p is one linear solve; alpha is in units of 1 /
     (mean eigenvalue of Psi^T Psi / n).
+
+    Examples
+    --------
+    The slope 1 is the best one of both environments, so that no penalty moves it.
+    >>> import torch
+    >>> from kerhrm.algorithm.penalties import GradientVariance, Risks
+    >>> risks = Risks(
+    ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
+    ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))
+    >>> GradientVariance().minimise(risks, alpha=10.0)
+    tensor([1.])
     """
 
     def metric(self, risks: Risks, columns: Tensor) -> Tensor:
@@ -175,6 +204,17 @@ class WhitenedGradientVariance(GradientVariance):
     """With M = (2 A + 2 rho I)^-1, the pooled risk's inverse Hessian.
 
     Alpha has no unit.
+
+    Examples
+    --------
+    The slope 1 is the best one of both environments, so that no penalty moves it.
+    >>> import torch
+    >>> from kerhrm.algorithm.penalties import Risks, WhitenedGradientVariance
+    >>> risks = Risks(
+    ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
+    ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))
+    >>> WhitenedGradientVariance().minimise(risks, alpha=10.0).round(decimals=4)
+    tensor([1.])
     """
 
     def metric(self, risks: Risks, columns: Tensor) -> Tensor:
@@ -195,6 +235,18 @@ class ScaleGradientVariance(Penalty):
     It is zero at theta = 0 and need not be convex: the minimum is the one that a trust
     region finds from alpha = 0 on. alpha has no unit; the authors' weight, 60 on the
     squared difference of two environments, is alpha = 240.
+
+    Examples
+    --------
+    The slope 1 is the best one of both environments, so that no penalty moves it.
+    >>> import torch
+    >>> from kerhrm.algorithm.penalties import Risks, ScaleGradientVariance
+    >>> risks = Risks(
+    ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
+    ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))
+    >>> bool(torch.isclose(
+    ...     ScaleGradientVariance().minimise(risks, alpha=240.0), torch.ones(1)).all())
+    True
     """
 
     def unit(self, psi: Tensor) -> Tensor:

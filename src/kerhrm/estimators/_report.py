@@ -47,6 +47,16 @@ class Report:
     facts : dict of str to str
         What the errors are, what predicts and why, the test, what was chosen and
         assumed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kerhrm import KerHRMRegressor
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = KerHRMRegressor(k=2, n_init=1, network=(8,), random_state=0)
+    >>> model = model.set_params(pretest=False, if_not_better="fit").fit(X, X[:, 0])
+    >>> model.report(X, X[:, 0]).errors.columns.tolist()
+    ['rows', 'KerHRM', 'ERM', 'least squares', 'constant']
     """
 
     errors: pd.DataFrame

@@ -92,6 +92,17 @@ class ERM(Baseline):
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
 
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Sorted; of a classification alone.
+    seed_ : int
+        Seed of the fit: as ``random_state`` it gives the same model again.
+    n_features_in_ : int
+        Columns of the fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Of a table with column names.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -129,6 +140,13 @@ class TangentRidge(Baseline):
     n_landmarks : int
         Rows whose tangent features span the others'.
     task, network, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    validation_fraction : float
+        Not used: all rows train.
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples
@@ -184,6 +202,11 @@ class ChiSquareDRO(Baseline):
         Steps between looks at the held-out rows, of which the best weights are kept.
         None: those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples

@@ -52,6 +52,11 @@ class IRM(_Labelled):
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import IRM
@@ -98,6 +103,11 @@ class GroupDRO(_Labelled):
         Steps between looks at the held-out rows: the weights with the best mean score
         in the worst environment are kept. None: those of the last step.
     task, network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples

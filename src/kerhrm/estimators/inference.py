@@ -42,6 +42,13 @@ class EIIL(Baseline):
     task, network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    environments_ : ndarray of shape (n_samples,)
+        Likelier inferred environment of every row.
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import EIIL
@@ -91,6 +98,15 @@ class JTT(Baseline):
         Steps between looks at the held-out rows: the weights with the best mean score
         in the worst group, right or wrong, are kept. None: those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        1 for rows that the first network gets wrong, and 0 for the others.
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples
@@ -144,6 +160,15 @@ class HRM(Baseline):
     threshold : float
         Gate probability above which a column is selected.
     task, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    network : tuple
+        Empty: the model is linear.
+    environments_ : ndarray of shape (n_samples,)
+        Inferred environment of every row.
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples

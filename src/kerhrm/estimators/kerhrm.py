@@ -57,6 +57,36 @@ _PARAMETERS = """    Parameters
 
 """
 
+_ATTRIBUTES = """    environments_ : ndarray of shape (n_samples,)
+        Most probable environment of every row of ``fit``.
+    environment_proba_ : ndarray of shape (n_samples, n_environments inferred)
+        Memberships of the rows, as the fit has used them.
+    theta_ : ndarray of shape (k,)
+        Invariant direction, of reduced features; zero beyond the chosen k.
+    singular_values_ : ndarray of shape (k,)
+        Of the neural tangent features.
+    selected_ : dict
+        ``k``, ``alpha``, ``iteration``, ``cosine_weight``, ``score``.
+    history_ : list of dict
+        Scores and clusterings of the iterations.
+    heterogeneity_ : HeterogeneityResult or None
+        Of the pretest: ``detected``, ``p_value`` and others; None without it.
+    report_ : DataFrame or None
+        Errors on validation rows of KerHRM, closed-form ERM, least squares and a
+        constant: on all rows, and in every inferred environment.  None where KerHRM was
+        not fitted.
+    seed_ : int
+        Seed of the fit: as ``random_state`` it gives the same model again.
+    predictor_ : str
+        What predicts: ``"linear"``, ``"network"``; ``"erm"`` where KerHRM does not
+        help.
+    n_features_in_ : int
+        Columns of the fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Of a table with column names.
+
+"""
+
 #: hidden widths, a module, a factory of modules from the number of inputs, or its name
 GivenNetwork: TypeAlias = (
     int | Sequence[int] | str | torch.nn.Module | Callable[[int], torch.nn.Module]
@@ -119,36 +149,7 @@ class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
     ----------
     classes_ : ndarray of shape (2,)
         Sorted.
-    environments_ : ndarray of shape (n_samples,)
-        Most probable environment of every row of ``fit``.
-    environment_proba_ : ndarray of shape (n_samples, n_environments inferred)
-        Memberships of the rows, as the fit has used them.
-    theta_ : ndarray of shape (k,)
-        Invariant direction, of reduced features; zero beyond the chosen k.
-    singular_values_ : ndarray of shape (k,)
-        Of the neural tangent features.
-    selected_ : dict
-        ``k``, ``alpha``, ``iteration``, ``cosine_weight``, ``score``.
-    history_ : list of dict
-        Scores and clusterings of the iterations.
-    heterogeneity_ : HeterogeneityResult or None
-        Of the pretest: ``detected``, ``p_value``, ``gain``, ``excess``, ``null``; None
-        without it.
-    report_ : DataFrame or None
-        Errors on validation rows of KerHRM, closed-form ERM, least squares and a
-        constant: on all rows, and in every inferred environment.  None where KerHRM was
-        not fitted.
-    seed_ : int
-        Seed of the fit: as ``random_state`` it gives the same model again.
-    predictor_ : str
-        What predicts: ``"linear"``, ``"network"``; ``"erm"`` where KerHRM does not
-        help.
-    n_features_in_ : int
-        Columns of the fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Of a table with column names.
-
-    Examples
+{_ATTRIBUTES}    Examples
     --------
     The second feature equals the label in 80 % of the rows, and its opposite in the
     others.
@@ -185,11 +186,13 @@ class KerHRMRegressor(RegressorMixin, _KerHRM):  # type: ignore[misc]
     none, there are too few rows to test, or KerHRM does not help, the estimator warns
     and is :class:`~kerhrm.TangentRidge`: an invariant model over environments that are
     noise is worse. Inputs and target are standardised; the order of the rows changes
-    nothing.  Attributes are those of :class:`KerHRMClassifier`; in ERM ``predictor_``
-    is ``"erm"`` and the selected iteration 0.  Environments that were found but do not
-    help stay in ``environments_``; where none were, they are 0.
+    nothing.  In ERM ``predictor_`` is ``"erm"`` and the selected iteration 0.
+    Environments that were found but do not help stay in ``environments_``; where none
+    were, they are 0.
 
-{_PARAMETERS}    Examples
+{_PARAMETERS}    Attributes
+    ----------
+{_ATTRIBUTES}    Examples
     --------
     The slope of the second feature is -2 in a hidden fifth of the rows, and 2 in the
     others.

@@ -40,6 +40,15 @@ class DataBalancing(Baseline):
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        1 for rows that the first network gets wrong, and 0 for the others.
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import DataBalancing
@@ -95,6 +104,15 @@ class AFR(Baseline):
     validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        1 for rows that ERM gets wrong, and 0 for the others.
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import AFR
@@ -144,6 +162,17 @@ class XRM(Baseline):
         Steps of GroupDRO between looks at the held-out rows: the weights with the best
         accuracy in the worse environment are kept. None: those of the last step.
     network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        1 for rows that either network gets wrong, and 0 for the others.
+    flipped_ : float
+        Share of the training rows whose label the networks have changed for each other.
+    classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
     Examples
@@ -207,11 +236,25 @@ class EVaLS(Baseline):
     validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        Part of the split of all rows, 0 or 1.
+    selected_ : float
+        Share of the rows, at each end of the losses, that train the last layer.
+    l1_ : float
+        Chosen penalty.
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import EVaLS
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
-    >>> EVaLS(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    >>> model = EVaLS(l1=0.01, inference_steps=50, random_state=0).fit(X, y)
+    >>> model.predict([[0.0], [3.0]]).tolist()
     ['low', 'high']
     """
 
@@ -274,11 +317,21 @@ class EDNIL(Baseline):
     validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.ERM`.
 
+    Attributes
+    ----------
+    task : "classification"
+        The only one.
+    environments_ : ndarray of shape (n_samples,)
+        Likeliest inferred environment of every row.
+    classes_, seed_, n_features_in_, feature_names_in_
+        As in :class:`~kerhrm.ERM`.
+
     Examples
     --------
     >>> from kerhrm import EDNIL
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
-    >>> model = EDNIL(n_environments=2, random_state=0).fit(X, y)
+    >>> model = EDNIL(n_environments=2, rounds=2, network=(64,), random_state=0)
+    >>> model = model.fit(X, y)
     >>> model.predict([[0.0], [3.0]]).tolist()
     ['low', 'high']
     """

@@ -33,6 +33,17 @@ class HeterogeneityResult(Record):
         Points that were compared; 0 where an auxiliary column was tested.
     constant_only : bool
         Whether all that is seen to change with an auxiliary column is a constant.
+
+    Examples
+    --------
+    A test of 250 points that has detected nothing, and what it could not have seen.
+
+    >>> import numpy as np
+    >>> from kerhrm.heterogeneity.result import HeterogeneityResult
+    >>> result = HeterogeneityResult(
+    ...     gain=0.01, null=np.zeros(39), p_value=0.4, detected=False, n_points=250)
+    >>> result.homogeneous, result.visible
+    (True, 0.65)
     """
 
     gain: float

@@ -56,6 +56,8 @@ class Method:
     >>> network, y = build(NetworkOptions(widths=[4]), seed=0, d=2), x[:, 0].sign()
     >>> inputs = Inputs(x, y, x, y, "classification", seed=0, network=network)
     >>> erm = METHODS["erm"]
+    >>> isinstance(erm, Method), erm.criteria
+    (True, ['pooled validation'])
     >>> erm.train(inputs, erm.options(steps=5)).predict(x)["model"].shape
     torch.Size([20])
     """

@@ -48,6 +48,20 @@ class Inputs:
     units : Tensor, (n,), float64, optional
         Equal draws that each training point stands for; to leave one out is to leave
         one of these out.  By default one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import METHODS, NetworkOptions, build
+    >>> from kerhrm.methods.inputs import Inputs
+    >>> x = torch.randn(20, 2, generator=torch.Generator().manual_seed(0))
+    >>> network, y = build(NetworkOptions(widths=[4]), seed=0, d=2), x[:, 0].sign()
+    >>> inputs = Inputs(x, y, x, y, "classification", seed=0, network=network)
+    >>> inputs.train_model(
+    ...     lambda f, _network, _step: ((f - y) ** 2).mean(),
+    ...     METHODS["erm"].options(steps=5),
+    ... )(x).shape
+    torch.Size([20])
     """
 
     x: Tensor
@@ -205,6 +219,18 @@ class Fitted:
         Of methods that iterate: coefficients (k_max,) that iteration t has left, and
         the training points' memberships (n, K) that it learned them from; iteration 0
         is ERM, without any.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import METHODS, NetworkOptions, build
+    >>> from kerhrm.methods.inputs import Fitted, Inputs
+    >>> x = torch.randn(20, 2, generator=torch.Generator().manual_seed(0))
+    >>> network, y = build(NetworkOptions(widths=[4]), seed=0, d=2), x[:, 0].sign()
+    >>> inputs = Inputs(x, y, x, y, "classification", seed=0, network=network)
+    >>> fitted = METHODS["erm"].train(inputs, METHODS["erm"].options(steps=5))
+    >>> isinstance(fitted, Fitted), fitted.predict(x)["model"].shape
+    (True, torch.Size([20]))
     """
 
     networks: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)
