@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import kerhrm
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.extras import needs
+from kerhrm.progress import shown_if
 
 #: adds a command: its name, function and description
 Adder = Callable[[str, Callable[[argparse.Namespace], int | None], str], "Parser"]
@@ -183,6 +184,9 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--seed", default="0", help="a whole number; default: 0")
     check.add_argument("--html", type=Path, help="write a page with a picture")
+    check.add_argument(
+        "--quiet", action="store_true", help="do not show how far the check is"
+    )
 
 
 def _seed(text: str) -> int:
@@ -217,17 +221,18 @@ def _check(options: argparse.Namespace) -> None:
         dates=options.dates,
         date_order=options.date_order,
     )
-    checked = check(
-        table,
-        options.target,
-        auxiliary=options.auxiliary,
-        group=options.group,
-        drop=options.drop,
-        n_environments=options.environments,
-        task=options.task,
-        random_state=seed,
-    )
-    description = checked.model.describe(random_state=seed)
+    with shown_if(int(not options.quiet)):
+        checked = check(
+            table,
+            options.target,
+            auxiliary=options.auxiliary,
+            group=options.group,
+            drop=options.drop,
+            n_environments=options.environments,
+            task=options.task,
+            random_state=seed,
+        )
+        description = checked.model.describe(random_state=seed)
     text = _printable(f"{description}\n\n{TEST_ROWS}\n{checked.report}")
     if options.html is not None:
         from kerhrm.files import write_text

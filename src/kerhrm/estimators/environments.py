@@ -49,7 +49,7 @@ class IRM(_Labelled):
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
         in the worst environment are kept. None: those of the last step.
-    task, network, validation_fraction, random_state, device, n_jobs : optional
+    task, network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Examples
@@ -76,6 +76,7 @@ class IRM(_Labelled):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -97,7 +98,7 @@ class GroupDRO(_Labelled):
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
         in the worst environment are kept. None: those of the last step.
-    task, network, validation_fraction, random_state, device, n_jobs : optional
+    task, network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Examples
@@ -123,3 +124,4 @@ class GroupDRO(_Labelled):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
