@@ -96,6 +96,8 @@ class Loop:
         Number of items.
     began : float
         Time by the watcher's clock.
+    ended : float
+        Time at which the last item ended.
     done : int
         Items that are done.
     known : int
@@ -109,6 +111,7 @@ class Loop:
     what: str
     total: int | None
     began: float
+    ended: float
     done: int = 0
     known: int = 0
     last: str = ""
@@ -121,15 +124,16 @@ class Loop:
         last = f", the last one {self.last}" if self.last else ""
         return f"{self.what}: {self.done}{of}{last}"
 
-    def left(self, now: float, begun: float = 0.0) -> float | None:
-        """Seconds that are left, if all items last alike; None: nobody knows.
-
-        ``begun`` is the part that is done of the item that has begun.
-        """
-        n_timed = self.done - self.known + begun
+    def left(self, now: float) -> float | None:
+        """Seconds that are left, if all items last alike; None: none has ended."""
+        n_timed = self.done - self.known
         if self.total is None or n_timed <= 0:
             return None
-        return (self.total - self.done - begun) * (now - self.began) / n_timed
+        if self.done >= self.total:
+            return 0.0
+        each = (self.ended - self.began) / n_timed
+        of_this = max(0.0, each - (now - self.ended))
+        return of_this + (self.total - self.done - 1) * each
 
 
 class Watcher:
@@ -147,7 +151,8 @@ class Watcher:
     @contextlib.contextmanager
     def loop(self, what: str, total: int | None) -> Iterator[Loop]:
         """Show a loop while it runs."""
-        loop = Loop(what, total, self.clock())
+        began = self.clock()
+        loop = Loop(what, total, began, began)
         self.loops.append(loop)
         self._begin(loop)
         try:
@@ -159,6 +164,7 @@ class Watcher:
     def advance(self, loop: Loop) -> None:
         """Count an item that is done."""
         loop.done += 1
+        loop.ended = self.clock()
 
     def _begin(self, loop: Loop) -> None:
         """Show a loop that has no item done."""
@@ -244,9 +250,8 @@ class Lines(Watcher):
         now = self.clock()
         parts = [str(loop) for loop in loops]
         parts.append(f"{duration(now - loops[0].began)} so far")
-        for loop, inner in zip(loops, (*loops[1:], None), strict=True):
-            begun = inner.done / inner.total if inner and inner.total else 0.0
-            left = loop.left(now, begun)
+        for loop in loops:
+            left = loop.left(now)
             if left is not None:
                 of = "" if loop is loops[0] else f" of these {loop.what}"
                 parts.append(f"about {duration(left)}{of} left")

@@ -132,10 +132,21 @@ def test_the_outer_two_loops_and_what_is_left(
                 for _ in progress(range(2), "too deep"):
                     clock.now += 15
     assert lines == [
-        "iterations: 0 of 2; clusterings: 2 of 3; 60 s so far; about 2 min left",
+        "iterations: 0 of 2; clusterings: 2 of 3; 60 s so far; "
+        "about 30 s of these clusterings left",
         "iterations: 1 of 2; clusterings: 1 of 3; 2 min so far; about 60 s left",
         "iterations: 1 of 2; clusterings: 3 of 3; 3 min so far; about 0 s left",
     ]
+
+
+def test_an_item_that_takes_longer_adds_nothing_to_what_is_left(
+    watcher: Lines, clock: Time, lines: list[str]
+) -> None:
+    with watched(watcher):
+        for item in progress(range(3), "fits"):
+            clock.now += 10 if item == 0 else 60
+            watcher.beat()
+    assert lines[0] == "fits: 1 of 3; 70 s so far; about 10 s left"
 
 
 def test_a_thread_writes_for_a_step_that_is_long(

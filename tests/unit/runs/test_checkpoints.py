@@ -89,8 +89,9 @@ def test_a_long_job_says_how_far_it_is(
         checkpoint.expect(4)
         once(0, seconds=0)
         once(1, seconds=0)
-        once(2, seconds=120)  # the first that takes time
-    assert caplog.messages[-1] == (
-        "fits: 2 of 4, the last one seed=1; training steps: 2 of 2; 2 min so far; "
-        "about 2 min left"
-    )
+        once(2, seconds=50)  # the first that takes time
+        once(3, seconds=40)
+    assert caplog.messages == [
+        "fits: 3 of 4, the last one seed=2; training steps: 1 of 2; 70 s so far; "
+        "about 30 s left"
+    ]
