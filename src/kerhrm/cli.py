@@ -68,11 +68,40 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
 
+class PrintCompletion(argparse.Action):
+    """Print what lets a shell complete the commands and their options."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        """Print the script for a shell, and end; MissingPackageError without shtab."""
+        needs("completion", "shtab")
+        import shtab
+
+        _complete_files(parser, shtab.FILE)
+        print(shtab.complete(parser, values))
+        parser.exit()
+
+
+def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
+    """Mark the arguments of a parser and its commands that are paths."""
+    for action in parser._actions:
+        if action.type is Path:
+            action.complete = files  # type: ignore[attr-defined]
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, files)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error that the user can correct is one line and status 1."""
     _keep_names_readable()
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         status = int(options.command(options) or 0)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -126,6 +155,12 @@ def _parser() -> argparse.ArgumentParser:
     top = Parser(prog="kerhrm", description=__doc__)
     top.add_argument(
         "--version", action="version", version=f"kerhrm {kerhrm.__version__}"
+    )
+    top.add_argument(
+        "--print-completion",
+        choices=("bash", "zsh"),
+        action=PrintCompletion,
+        help="print a script that lets the shell complete commands and options",
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
