@@ -50,12 +50,16 @@ env: .venv/installed  ## the environment .venv from the hashed locks in envs/
 
 smoke: env  ## every table at tiny sizes, compared with ours, 4 minutes with env: results/smoke
 	$(SNAKEMAKE) all verify --config preset=smoke
+	@echo "open results/smoke/report.html"
+
 reproduce: env  ## every table from raw data, on the published seeds, compared with ours: results/fresh
 	$(SNAKEMAKE) all verify --config preset=fresh
+	@echo "open results/fresh/report.html"
 
 recover: env  ## continue an interrupted run: CONFIG=preset=smoke, TARGET=..., PROFILE=...
 	$(BIN)/python -m kerhrm_paper.runs.recover $(RUN)
 	$(SNAKEMAKE) --rerun-incomplete $(TARGET) $(WITH)
+	@test ! -e $(RUN)/report.html || echo "open $(RUN)/report.html"
 
 report: env  ## report.html of a run, and what it lacks (CONFIG=preset=smoke: of that run)
 	$(SNAKEMAKE) report $(WITH)
@@ -83,6 +87,7 @@ lock: env  ## renew the locks in envs/ (needs uv)
 	./envs/lock.sh
 site: env  ## the documentation as a site: build/site
 	$(BIN)/sphinx-build -W --keep-going -b html -d build/doctrees docs build/site
+	@echo "open build/site/index.html"
 
 bench: env benchmarks/.venv/installed  ## speed: results/bench, eight minutes
 	@$(BIN)/python -m benchmarks

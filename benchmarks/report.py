@@ -181,6 +181,7 @@ def main(path: Path) -> None:
     if n_missing:
         sentence += f"; {n_missing} are missing"
     print(sentence)
+    print(f"open {path.with_name('limits.csv')}")
 
 
 def _text(value: object) -> object:

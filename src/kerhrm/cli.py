@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import kerhrm
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.extras import needs
+from kerhrm.progress import shown_if
 
 #: adds a command: its name, function and description
 Adder = Callable[[str, Callable[[argparse.Namespace], int | None], str], "Parser"]
@@ -67,11 +68,40 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
 
+class PrintCompletion(argparse.Action):
+    """Print what lets a shell complete the commands and their options."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        """Print the script for a shell, and end; MissingPackageError without shtab."""
+        needs("completion", "shtab")
+        import shtab
+
+        _complete_files(parser, shtab.FILE)
+        print(shtab.complete(parser, values))
+        parser.exit()
+
+
+def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
+    """Mark the arguments of a parser and its commands that are paths."""
+    for action in parser._actions:
+        if action.type is Path:
+            action.complete = files  # type: ignore[attr-defined]
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, files)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error that the user can correct is one line and status 1."""
     _keep_names_readable()
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         status = int(options.command(options) or 0)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -125,6 +155,12 @@ def _parser() -> argparse.ArgumentParser:
     top = Parser(prog="kerhrm", description=__doc__)
     top.add_argument(
         "--version", action="version", version=f"kerhrm {kerhrm.__version__}"
+    )
+    top.add_argument(
+        "--print-completion",
+        choices=("bash", "zsh"),
+        action=PrintCompletion,
+        help="print a script that lets the shell complete commands and options",
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
@@ -183,6 +219,9 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--seed", default="0", help="a whole number; default: 0")
     check.add_argument("--html", type=Path, help="write a page with a picture")
+    check.add_argument(
+        "--quiet", action="store_true", help="do not show how far the check is"
+    )
 
 
 def _seed(text: str) -> int:
@@ -217,17 +256,18 @@ def _check(options: argparse.Namespace) -> None:
         dates=options.dates,
         date_order=options.date_order,
     )
-    checked = check(
-        table,
-        options.target,
-        auxiliary=options.auxiliary,
-        group=options.group,
-        drop=options.drop,
-        n_environments=options.environments,
-        task=options.task,
-        random_state=seed,
-    )
-    description = checked.model.describe(random_state=seed)
+    with shown_if(int(not options.quiet)):
+        checked = check(
+            table,
+            options.target,
+            auxiliary=options.auxiliary,
+            group=options.group,
+            drop=options.drop,
+            n_environments=options.environments,
+            task=options.task,
+            random_state=seed,
+        )
+        description = checked.model.describe(random_state=seed)
     text = _printable(f"{description}\n\n{TEST_ROWS}\n{checked.report}")
     if options.html is not None:
         from kerhrm.files import write_text

@@ -21,6 +21,7 @@ with job(snakemake) as checkpoint:
         return result.arrays()
 
     units = []
+    checkpoint.expect(snakemake.params.n_seeds)
     for s in range(snakemake.params.n_seeds):
         unit = checkpoint.once(f"seed={s}", partial(test, s))
         units.append(unit)

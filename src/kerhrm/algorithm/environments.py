@@ -28,6 +28,7 @@ from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.errors import KerhrmError
+from kerhrm.progress import progress
 
 
 def learn_environments(
@@ -85,7 +86,7 @@ def learn_environments(
             raise KerhrmError(text, "pass inputs=(x, x_validation)")
         return _of_inputs(problem, options, inputs)
     candidates: list[Environments] = []
-    for k in options.k:
+    for k in progress(options.k, "clusterings"):
         psi, psi_validation = problem.reduced(k)
         variant = Variant(psi, psi_validation, t=1)
         smaller = candidates[-1] if candidates else None
@@ -145,7 +146,7 @@ def choose_n_environments(
     if options.clustering_target == "label":
         target = problem.y_validation.double()
     by_number = []
-    for n_environments in range(1, largest + 1):
+    for n_environments in progress(range(1, largest + 1), "numbers of environments"):
         update = {"n_environments": n_environments, "first_kernel": "features"}
         tried = options.model_copy(update=update)
         candidates = learn_environments(problem, tried, 1, [], [])

@@ -36,6 +36,7 @@ from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction, Memberships
 from kerhrm.networks.training import BestWeights, Callback, EarlyStopping, N, train
+from kerhrm.progress import progress
 
 SMOOTHING = 0.1  # c of the first step
 
@@ -112,7 +113,8 @@ def train_network(
 
     candidates: list[N] = []
     history: list[dict[str, float]] = []
-    for weight in options.cosine_weight if detected else [0.0]:
+    weights = options.cosine_weight if detected else [0.0]
+    for weight in progress(weights, "networks"):
         callbacks = []
         if options.check_every:
             best = BestWeights(

@@ -26,6 +26,7 @@ from kerhrm.algorithm.penalties import Risks, minimisers, solve
 from kerhrm.algorithm.problem import Problem, weighted_moments
 from kerhrm.algorithm.records import Direction, Directions, Memberships, predict_linear
 from kerhrm.options import Task
+from kerhrm.progress import progress
 
 #: candidate ridges of ERM, in units of the mean eigenvalue of Psi^T Psi / n
 ERM_RIDGES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -59,7 +60,7 @@ def learn_directions(
     newest = environments[-1]
     n_alphas = len(options.alpha)
     by_k = newest.train.new_zeros(len(newest.k), n_alphas, len(problem.s))
-    for g, k in enumerate(newest.k.tolist()):
+    for g, k in enumerate(progress(newest.k.tolist(), "invariant directions")):
         psi, _ = problem.reduced(k)
         risks = environment_risks(
             psi,

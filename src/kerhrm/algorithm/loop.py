@@ -22,6 +22,7 @@ from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction, Directions, Environments, Memberships
 from kerhrm.options import Task
+from kerhrm.progress import progress
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def fit(
     """
     environments: list[Environments] = []
     directions: list[Directions] = []
-    for t in range(1, options.n_iterations + 1):
+    for t in progress(range(1, options.n_iterations + 1), "iterations"):
         if t > 1 and _nothing_left(directions, options):
             break
         clustered = learn_environments(

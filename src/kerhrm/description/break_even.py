@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kerhrm.description.rows import environment_names
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 DRAWS = 1000  #: of the bootstrap
@@ -105,7 +106,7 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     n = len(parts)
     random = stream(seed, "description", "break-even")
     shares = np.empty(draws)
-    for draw in range(draws):
+    for draw in progress(range(draws), "draws of the bootstrap"):
         times = np.bincount(random.integers(n, size=n), minlength=n)
         shares[draw] = _share_of(times @ parts)
     low, high = np.quantile(shares, [0.025, 0.975])

@@ -27,6 +27,7 @@ from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.description.rows import DescribedRows
 from kerhrm.heterogeneity.test import leading
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 MOST = 4  #: components that are tried
@@ -96,7 +97,7 @@ def likely_split(rows: DescribedRows, seed: int = 0) -> Split | None:
     drawn = _drawn(len(y), seed)
     of_fit = psi[drawn], y[drawn], weights[drawn]
     best: dict[int, _Candidate] = {}
-    for number in range(1, MOST + 1):
+    for number in progress(range(1, MOST + 1), "numbers of components"):
         for own_noise in (False, True)[: 1 if number == 1 else 2]:
             candidate = _fit(*of_fit, number, own_noise=own_noise, seed=seed)
             known = best.get(number)

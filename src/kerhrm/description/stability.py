@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 #: of a median index from a number on
@@ -77,7 +78,7 @@ def stability(
     """
     n = len(likeliest)
     indices = []
-    for number in range(times):
+    for number in progress(range(times), "splits of half of the rows"):
         random = stream(seed, "description", "half", f"{number}")
         half = np.sort(random.choice(n, n // 2, replace=False))
         labels = relabel(half, seed + number + 1)

@@ -21,6 +21,7 @@ from kerhrm.estimators._base import computation
 from kerhrm.estimators._described import FittedTable, known_of
 from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._start import GivenRows
+from kerhrm.progress import shown_if
 from kerhrm.tables.data import BEYOND, read_features
 from kerhrm.tables.loaders import unloaded
 
@@ -88,7 +89,12 @@ class Describing:
         times = _times(stability)
         seed = draw_seed(random_state)
         given = self._rows_of_fit(X, y, auxiliary, sample_weight)
-        with warnings.catch_warnings(), computation(self.n_jobs), torch.no_grad():
+        with (
+            warnings.catch_warnings(),
+            computation(self.n_jobs),
+            torch.no_grad(),
+            shown_if(self.verbose),
+        ):
             warnings.simplefilter("ignore", KerhrmWarning)
             table = FittedTable.read(self, given)
             known = known_of(self, table, seed)

@@ -29,6 +29,7 @@ from kerhrm.estimators._steps import (
     with_number,
 )
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
+from kerhrm.progress import shown_if
 
 
 class InvariantEstimator(FittedInvariant):
@@ -76,7 +77,12 @@ class InvariantEstimator(FittedInvariant):
         """
         given = GivenRows(X, y, validation, sample_weight, auxiliary)
         options = fit_options(self)
-        with all_or_nothing(self), computation(self.n_jobs), torch.no_grad():
+        with (
+            all_or_nothing(self),
+            computation(self.n_jobs),
+            torch.no_grad(),
+            shown_if(self.verbose),
+        ):
             prepared = self._prepare(given, options)
             prepared, reason = self._pretest(prepared)
             learned = None

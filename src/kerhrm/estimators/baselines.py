@@ -24,6 +24,7 @@ from kerhrm.methods.options import PointLoss, loss_of
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
+from kerhrm.progress import shown_if
 
 
 class Baseline(TableEstimator):
@@ -34,6 +35,7 @@ class Baseline(TableEstimator):
     _weighs = False  #: whether rows may have weights
     _loss: PointLoss = "squared"  #: of a method that has no such option
     task: Task
+    verbose: int
 
     @property
     def _task(self) -> Task:  # type: ignore[override]
@@ -55,7 +57,7 @@ class Baseline(TableEstimator):
         method = METHODS[self._method]
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
-        with all_or_nothing(self), computation(self.n_jobs):
+        with all_or_nothing(self), computation(self.n_jobs), shown_if(self.verbose):
             rows = read_rows(self, given)
             inputs, positions = points_of(
                 self, rows, hold_out=self._holds_out, weighs=self._weighs
@@ -89,7 +91,7 @@ class ERM(Baseline):
         Steps between two scores. None: the weights of the last step.
     task : {"classification", "regression"}
         Of two labels of any kind, or of numbers.
-    network, validation_fraction, random_state, device, n_jobs : optional
+    network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
 
     Attributes
@@ -123,6 +125,7 @@ class ERM(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -139,7 +142,7 @@ class TangentRidge(Baseline):
     ----------
     n_landmarks : int
         Rows whose tangent features span the others'.
-    task, network, random_state, device, n_jobs : optional
+    task, network, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -169,6 +172,7 @@ class TangentRidge(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
     def fit(
         self,
@@ -201,7 +205,7 @@ class ChiSquareDRO(Baseline):
     evaluate_every : int, optional
         Steps between looks at the held-out rows, of which the best weights are kept.
         None: those of the last step.
-    task, network, validation_fraction, random_state, device, n_jobs : optional
+    task, network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -229,3 +233,4 @@ class ChiSquareDRO(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0

@@ -49,7 +49,7 @@ class IRM(_Labelled):
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
         in the worst environment are kept. None: those of the last step.
-    task, network, validation_fraction, random_state, device, n_jobs : optional
+    task, network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -81,6 +81,7 @@ class IRM(_Labelled):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -102,7 +103,7 @@ class GroupDRO(_Labelled):
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
         in the worst environment are kept. None: those of the last step.
-    task, network, validation_fraction, random_state, device, n_jobs : optional
+    task, network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -133,3 +134,4 @@ class GroupDRO(_Labelled):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0

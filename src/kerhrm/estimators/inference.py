@@ -39,7 +39,7 @@ class EIIL(Baseline):
         Steps of the reference network.
     inference_steps, inference_rate : int, float
         Of Adam on the soft assignment.
-    task, network, validation_fraction, random_state, device, n_jobs : optional
+    task, network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -75,6 +75,7 @@ class EIIL(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -97,7 +98,7 @@ class JTT(Baseline):
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best mean score
         in the worst group, right or wrong, are kept. None: those of the last step.
-    network, validation_fraction, random_state, device, n_jobs : optional
+    network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -131,6 +132,7 @@ class JTT(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -159,7 +161,7 @@ class HRM(Baseline):
         Alpha, of the gradients' variance, and a factor of both weights per iteration.
     threshold : float
         Gate probability above which a column is selected.
-    task, validation_fraction, random_state, device, n_jobs : optional
+    task, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -203,6 +205,7 @@ class HRM(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         """Linear model as a network without hidden layers."""

@@ -50,7 +50,8 @@ _PARAMETERS = """    Parameters
     n_jobs : int or None, default=None
         Cores; None: those that PyTorch takes; -1, or more than there are: all.
     verbose : int, default=0
-        1: print a line for each iteration.
+        1: show on standard error how far the fit is, on a terminal by bars, else by a
+        line a minute; and print a line for each iteration.
     options : EstimatorOptions, mapping or None, default=None
         Everything else, by name: ``options={"ridge": 1e-3}``.  In a search, and in
         ``set_params``, ``options__ridge`` is one of them.

@@ -37,7 +37,7 @@ class DataBalancing(Baseline):
     evaluate_every : int, optional
         Steps between looks at the held-out rows: the weights with the best accuracy in
         the worst group, right or wrong, are kept. None: those of the last step.
-    network, validation_fraction, random_state, device, n_jobs : optional
+    network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -73,6 +73,7 @@ class DataBalancing(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -101,7 +102,7 @@ class AFR(Baseline):
         None: those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to retrain.
-    validation_fraction, random_state, device, n_jobs : optional
+    validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -136,6 +137,7 @@ class AFR(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -161,7 +163,7 @@ class XRM(Baseline):
     evaluate_every : int, optional
         Steps of GroupDRO between looks at the held-out rows: the weights with the best
         accuracy in the worse environment are kept. None: those of the last step.
-    network, validation_fraction, random_state, device, n_jobs : optional
+    network, validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -199,6 +201,7 @@ class XRM(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         self.flipped_ = fitted.chosen["flipped"]
@@ -233,7 +236,7 @@ class EVaLS(Baseline):
         None: those of the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to retrain.
-    validation_fraction, random_state, device, n_jobs : optional
+    validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -275,6 +278,7 @@ class EVaLS(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         self.selected_ = fitted.chosen["selected"]
@@ -314,7 +318,7 @@ class EDNIL(Baseline):
         the last step.
     network : sequence of int
         Hidden widths; other networks have no last layer to give several heads.
-    validation_fraction, random_state, device, n_jobs : optional
+    validation_fraction, random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -358,3 +362,4 @@ class EDNIL(Baseline):
     random_state: Any = None
     device: str = "auto"
     n_jobs: int | None = None
+    verbose: int = 0

@@ -17,6 +17,7 @@ from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
 from kerhrm.memory import require
 from kerhrm.networks.base import Network
+from kerhrm.progress import counting
 from kerhrm.randomness import stream
 from kerhrm.threads import one_blas_thread
 
@@ -173,10 +174,12 @@ def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
     def times_gram(vector: np.ndarray) -> np.ndarray:
         """Product that reads one triangle; reading is what takes the time."""
+        count()
         return dsymv(1.0, triangle, vector.ravel())
 
     operator = LinearOperator((n, n), matvec=times_gram, dtype=float)
-    with one_blas_thread() if n <= ONE_THREAD else nullcontext():
+    limit = one_blas_thread() if n <= ONE_THREAD else nullcontext()
+    with limit, counting("products with the Gram matrix") as count:
         eigenvalues, u = eigsh(operator, k, which="LA", v0=start)
     return torch.from_numpy(eigenvalues), torch.from_numpy(u)
 

@@ -38,6 +38,7 @@ from kerhrm.networks.build import (
     activations,
 )
 from kerhrm.networks.modules import derivatives_of
+from kerhrm.progress import progress
 
 ROWS = 512  #: of a kernel at a time: few enough to stay in a cache
 BLOCK_SIZE = 2**14  #: parameters of a block; float64, n = 5000: 0.7 GB
@@ -95,7 +96,7 @@ class FactoredNTF:
         m = len(other.inputs[0])
         symmetric = other is self
         kappa = self.inputs[0].new_empty(n, m)
-        for start in range(0, n, ROWS):
+        for start in progress(range(0, n, ROWS), "blocks of the Gram matrix"):
             rows = slice(start, start + ROWS)
             columns = slice(start if symmetric else 0, m)
             kappa[rows, columns] = self._block(other, rows, columns)
@@ -158,7 +159,10 @@ class PerSampleNTF:
     def kernel(self, other: "PerSampleNTF") -> Tensor:
         """kappa(X, X'), (n, n'), summed in float64."""
         total = self.x.new_zeros((len(self.x), len(other.x)), dtype=torch.float64)
-        for block in self._blocks():
+        n_weights = sum(w.numel() for w in self.network.weights.values())
+        n_blocks = -(-n_weights // self.block_size)
+        blocks = progress(self._blocks(), "blocks of the features", n_blocks)
+        for block in blocks:
             left = self._columns(block)
             right = left if other is self else other._columns(block)
             total.addmm_(left, right.mT)
@@ -208,7 +212,7 @@ class PerSampleNTF:
         # a gradient has the size of whole tensors before it is cut to the block
         whole_size = sum(w.numel() for w in touched.values())
         chunk_size = max(1, min(self.chunk_size, len(x) * size // whole_size))
-        for first in range(0, len(x), chunk_size):
+        for first in progress(range(0, len(x), chunk_size), "gradients"):
             rows = slice(first, first + chunk_size)
             with derivatives_of(self.network):
                 phi[rows].copy_(vmap(gradient)(x[rows]))

@@ -30,6 +30,7 @@ from kerhrm.features.map import RankError, fix_signs, require_kernel
 from kerhrm.features.ntf import extract
 from kerhrm.features.options import NystroemOptions
 from kerhrm.networks.base import Network
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 #: entries of kappa(x, Z) that are held at once; 0.25 GB in float32
@@ -151,7 +152,7 @@ def _coordinates(
     psi = weights.new_empty(n, k)
     f0 = weights.new_empty(n)
     step = max(1, CHUNK // len(z))
-    for first in range(0, n, step):
+    for first in progress(range(0, n, step), "blocks of points"):
         rows = slice(first, first + step)
         ntf, f0[rows] = extract(network, x[rows])
         kernel = ntf.kernel(landmarks)

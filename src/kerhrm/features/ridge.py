@@ -26,6 +26,7 @@ from kerhrm.features.ntf import TangentFeatures, extract
 from kerhrm.features.options import N_LANDMARKS
 from kerhrm.features.ridge_path import RidgePath
 from kerhrm.networks.base import Network
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 from kerhrm.threads import one_blas_thread
 
@@ -168,7 +169,7 @@ def _orthonormal_span(landmarks: TangentFeatures) -> np.ndarray:
 def _kernel(network: Network, x: Tensor, landmarks: TangentFeatures) -> np.ndarray:
     """kappa(x, landmarks), (n, m), of points (n, d), :data:`ROWS` of them at a time."""
     kernel: np.ndarray | None = None
-    for start in range(0, len(x), ROWS):
+    for start in progress(range(0, len(x), ROWS), "blocks of points"):
         rows = slice(start, start + ROWS)
         features, _ = extract(network, x[rows])
         block = features.kernel(landmarks).cpu().numpy()

@@ -35,6 +35,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from kerhrm.features.ridge import Columns
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
+from kerhrm.progress import progress
 
 RANK_STEPS = 6  #: of the rank regression
 
@@ -91,7 +92,8 @@ def scaled_residuals(
     inputs = np.column_stack([x, mean, from_median])
     split = KFold(folds, shuffle=True, random_state=seed)
     predictions = [
-        cross_val_predict(model, inputs, size, cv=split) for model in scale_models()
+        cross_val_predict(model, inputs, size, cv=split)
+        for model in progress([*scale_models()], "regressions of the noise's scale")
     ]
     scale = min(predictions, key=lambda scale: mean_gamma_deviance(size, scale))
     scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
@@ -125,7 +127,7 @@ def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
     scores = normal_scores(y - mean)
     least = float(scores @ (y - mean)) / len(y)
     step = least
-    for _ in range(RANK_STEPS):
+    for _ in progress(range(RANK_STEPS), "steps of the regression by ranks"):
         moved, _ = columns.leave_one_out(mean + step * scores)
         ranked = normal_scores(y - moved)
         dispersion = float(ranked @ (y - moved)) / len(y)

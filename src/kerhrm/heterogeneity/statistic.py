@@ -28,6 +28,7 @@ from torch import Tensor
 from kerhrm.algorithm.em import EM, LOG_2PI
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.progress import progress
 
 DIRECTIONS = 2  #: of second moments that EM starts with
 #: directions of second moments that the mixture's regressions are linear in
@@ -68,7 +69,8 @@ def gains(
     n_starts = len(residuals) * options.n_init
     starts = random_starts(seed, n_starts, n, 2, "heterogeneity")
     by_set = starts.split(options.n_init)
-    for e, random in zip(torch.from_numpy(residuals), by_set, strict=True):
+    sets = zip(torch.from_numpy(residuals), by_set, strict=True)
+    for e, random in progress(sets, "permutations of the pre-test", len(residuals)):
         yield _gain(leading(psi, e), e, random, options)
 
 

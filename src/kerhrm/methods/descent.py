@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kerhrm.progress import progress
 from kerhrm.threads import one_blas_thread
 
 #: coordinates from which BLAS would start threads, which cost more than they save
@@ -43,7 +44,7 @@ def _adam(
     w = start.copy()
     first = np.zeros_like(w)
     second = np.zeros_like(w)
-    for step in range(1, steps + 1):
+    for step in progress(range(1, steps + 1), "training steps"):
         slope = gradient(step, w)
         first += (1 - BETA1) * (slope - first)
         slope = slope * slope

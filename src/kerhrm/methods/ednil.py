@@ -43,6 +43,7 @@ from kerhrm.networks.base import Network
 from kerhrm.networks.build import MLP, activations
 from kerhrm.networks.last_layer import LastLayer
 from kerhrm.networks.training import Adam, BestWeights, Callback
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 LEAST_MASS = 1e-10  #: of an environment that is divided by
@@ -82,7 +83,7 @@ class Descent(Generic[N]):
 
         Callbacks are those of :func:`kerhrm.networks.training.train`; none ends it.
         """
-        for step in range(1, steps + 1):
+        for step in progress(range(1, steps + 1), "training steps"):
             loss = objective()
             self.optimiser.zero_grad()
             loss.backward()
@@ -99,7 +100,7 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     invariant = Descent.of(inputs.network, inputs.x.device, options.learning_rate)
     outputs = inputs.network.at(inputs.x)
     looks: list[BestWeights[Network]] = []
-    for number in range(options.rounds):
+    for number in progress(range(options.rounds), "rounds"):
         with torch.no_grad():
             losses = point_loss(outputs(invariant.network), inputs.y, "logistic")
         share = number / max(1, options.rounds - 1)

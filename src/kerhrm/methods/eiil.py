@@ -31,6 +31,7 @@ from kerhrm.methods.irm import scale_gradient, train_pooled
 from kerhrm.methods.irm import train_irm as train_on_environments
 from kerhrm.methods.options import EIILOptions
 from kerhrm.networks.training import Adam
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 
@@ -91,7 +92,7 @@ def infer_environments(
     draw = stream(seed, name).standard_normal(len(gradient))
     w = torch.from_numpy(draw).to(gradient).requires_grad_(True)
     optimiser = Adam([w], rate)
-    for _ in range(steps):
+    for _ in progress(range(steps), "steps of the environments"):
         optimiser.zero_grad()
         loss = -soft_penalty(w, gradient)
         loss.backward()

@@ -35,6 +35,7 @@ from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.options import HRMOptions
 from kerhrm.methods.references import least_norm
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 
@@ -49,7 +50,7 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
     everything = torch.ones(x.shape[1], dtype=torch.bool)
     start = 2 * least_squares(x, y, everything).cpu().numpy()  # gates of 1/2
     p = np.zeros_like(start)
-    for turn in range(options.n_iterations):
+    for turn in progress(range(options.n_iterations), "iterations"):
         clustered_by = torch.from_numpy(p).to(x)
         environments, models = cluster(
             x, y, clustered_by, inputs.seed, options, str(turn)

@@ -60,6 +60,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.options import ReleasedOptions
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 CLUSTER_STEPS, CLUSTER_RATE, CLUSTER_L1 = 3000, 1e-3, 0.01  #: of the clusters' models
@@ -90,7 +91,7 @@ def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     (start,) = random_starts(seed, 1, n, options.n_environments, "released", "t=1")
     members = start.to(psi)
     iterations: dict[int, tuple[Tensor, Tensor | None]] = {}
-    for t in range(1, options.n_iterations + 1):
+    for t in progress(range(1, options.n_iterations + 1), "iterations"):
         members = assign(variant, target, members, seed, t, options)
         theta = learn_theta(
             psi,

@@ -38,6 +38,7 @@ from kerhrm.methods.jtt import errors
 from kerhrm.methods.peer_options import XRMOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import Adam
+from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 
@@ -101,7 +102,7 @@ def train_twins(inputs: Inputs, options: XRMOptions) -> Twins:
     optimiser = Adam(weights, options.twin_rate)
     outputs = inputs.network.at(inputs.x)
     labels = inputs.y.clone()
-    for _ in range(options.twin_steps):
+    for _ in progress(range(options.twin_steps), "steps of the twins"):
         f_a, f_b = (outputs(network) for network in networks)
         optimiser.zero_grad()
         balanced_loss(torch.where(of_a, f_a, f_b), labels).backward()

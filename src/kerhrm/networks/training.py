@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from kerhrm.networks.base import Network
+from kerhrm.progress import progress
 
 N = TypeVar("N", bound=Network)
 
@@ -58,7 +59,7 @@ def train(
     weights = list(network.weights.values())
     optimiser = Adam(weights, learning_rate)
     outputs = network.at(x)
-    for step in range(1, steps + 1):
+    for step in progress(range(1, steps + 1), "training steps"):
         objective = loss(outputs(network), network, step)
         optimiser.zero_grad()
         objective.backward()

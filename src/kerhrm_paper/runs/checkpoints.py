@@ -3,59 +3,81 @@
 A job consists of units, as a seed and a candidate, whose results are arrays.  They are
 written every ten seconds and when the job is stopped; a job that is started again with
 the same inputs, parameters and code takes the results of the units that were done.
-Once a minute the log says how far the job is.
+Once a minute the log says how many fits of how many are done, how far the current one
+is, and about how long is left.  A job shows no bar: several of them share a terminal.
 """
 
+import contextlib
 import itertools
 import logging
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
+from kerhrm.progress import Clock, Lines, Loop, watched
 from kerhrm_paper.runs.arrays import load_arrays, save_arrays
 
 Result = Mapping[str, np.ndarray]
-PROGRESS_SECONDS = 60.0  #: between two lines in the log
-
 log = logging.getLogger("kerhrm")
 
 
 class Checkpoint:
     """Results of a job's units, in a folder.
 
-    ``interval`` is the number of seconds between two writings.
+    ``interval`` is the number of seconds between two writings, by ``clock``.
     """
 
-    def __init__(self, folder: Path, interval: float = 10.0) -> None:
+    def __init__(
+        self, folder: Path, interval: float = 10.0, clock: Clock = time.monotonic
+    ) -> None:
+        self.clock = clock
+        self.lines = Lines(log.info, clock)
+        self.fits: Loop | None = None
         self.folder = folder
         self.interval = interval
         self.done: dict[str, dict[str, np.ndarray]] = {}
         self.unsaved: dict[str, Result] = {}
-        self.written = self.logged = time.monotonic()
-        self.n_computed = 0
+        self.written = clock()
         for path in sorted(folder.glob("*.npz")):
             arrays, _ = load_arrays(path)
             for key, array in arrays.items():
                 unit, _, name = key.partition("|")
                 self.done.setdefault(unit, {})[name] = array
 
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """Say in the log how far the job is, while it runs."""
+        with watched(self.lines), self.lines.loop("working", None) as self.fits:
+            yield
+        self.fits = None
+
+    def expect(self, n_units: int) -> None:
+        """Let the log say how many units the job has."""
+        if self.fits is not None:
+            self.fits.what = "fits"
+            self.fits.total = n_units
+
     def once(self, unit: str, compute: Callable[[], Result]) -> Result:
         """The unit's result: that of an earlier start of the job, else computed now."""
         if unit in self.done:
+            self._count(unit, known=1)
             return self.done[unit]
         result = compute()
         self.unsaved[unit] = result
-        self.n_computed += 1
-        if time.monotonic() - self.logged >= PROGRESS_SECONDS:
-            n_done = len(self.done) + self.n_computed
-            log.info("%d fits done, the last one of %s", n_done, unit)
-            self.logged = time.monotonic()
-        if time.monotonic() - self.written >= self.interval:
+        self._count(unit)
+        if self.clock() - self.written >= self.interval:
             self.save()
         return result
+
+    def _count(self, unit: str, known: int = 0) -> None:
+        """Count a unit for the log; ``known`` is 1 if an earlier start computed it."""
+        if self.fits is not None:
+            self.fits.last = unit
+            self.fits.known += known
+            self.lines.advance(self.fits)
 
     def save(self) -> None:
         """Write what has been computed since the last writing."""
@@ -69,7 +91,7 @@ class Checkpoint:
         free = next(path for path in paths if not path.exists())
         save_arrays(free, arrays)
         self.unsaved = {}
-        self.written = time.monotonic()
+        self.written = self.clock()
 
     def remove(self) -> None:
         """Remove what was written: the job is done."""

@@ -42,6 +42,7 @@ def extract_features(
     replication = Replication.load(data)
     replicates = Replicates(files, replication, device)
     of_training, of_test = [], []
+    checkpoint.expect(len(replication.seeds))
     for s in range(len(replication.seeds)):
         features = checkpoint.once(f"seed={s}", partial(_features, replicates, s))
         training, test = _parted(features)

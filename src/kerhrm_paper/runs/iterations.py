@@ -47,7 +47,9 @@ def write_environments(
         return learned.arrays()
 
     units = []
-    for s in range(params.learner["n_seeds"]):
+    n_seeds = params.learner["n_seeds"]
+    checkpoint.expect(n_seeds)
+    for s in range(n_seeds):
         unit = checkpoint.once(f"seed={s}", partial(learn, s))
         units.append(unit)
     save_stacked(output, units)

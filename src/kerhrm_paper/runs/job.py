@@ -68,7 +68,7 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
             for outdated in {*temporary.glob(f"{name}.*/")} - {folder}:
                 shutil.rmtree(outdated)  # of other inputs, parameters or code
             checkpoint = Checkpoint(folder)
-            with _stopped(parent, checkpoint), _no_exit(made):
+            with _stopped(parent, checkpoint), _no_exit(made), checkpoint.shown():
                 yield checkpoint
             provenance.write(run, snakemake.rule, outputs, inputs, params)
             checkpoint.remove()
@@ -126,6 +126,7 @@ def _stopped(parent: int, checkpoint: Checkpoint) -> Iterator[None]:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
+            checkpoint.lines.beat()  # which a long step does not do by itself
         os.kill(os.getpid(), signal.SIGTERM)
 
     signals = (signal.SIGTERM, signal.SIGINT)

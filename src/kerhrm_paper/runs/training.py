@@ -39,6 +39,7 @@ def train_learners(
         Has the replicates that are done.
     """
     replicates = _replicates(files, params)
+    checkpoint.expect(sum(learner["n_seeds"] for learner in params.learners))
     with fit_process(files, params) as process:
         for learner, path in zip(params.learners, outputs, strict=True):
             if "timeout" in learner:
@@ -125,6 +126,7 @@ def finish_iterations(
         predictions = predict(replicates, s, fitted, learner)
         return predictions.arrays()
 
+    checkpoint.expect(learner["n_seeds"])
     _save_seeds(output, train, learner["n_seeds"], checkpoint)
 
 

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -116,9 +116,10 @@ def _mark(note: str, tables: Frames, figures: Figures) -> None:
         figure.suptitle(note)
 
 
-def compute(units: Iterable[Unit], checkpoint: Checkpoint) -> Frames:
+def compute(units: Sequence[Unit], checkpoint: Checkpoint) -> Frames:
     """Rows of all units, by table."""
     frames = defaultdict(list)
+    checkpoint.expect(len(units))
     for unit in units:
         name = json.dumps([unit.table, *unit.key.values()])
         columns = checkpoint.once(name, partial(_columns, unit.compute))

@@ -95,6 +95,20 @@ def test_a_page_replaces_its_own_and_is_no_table(
         check_output(tmp_path / "link.html", data)
 
 
+def test_a_long_check_shows_how_far_it_is_unless_it_is_quiet(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kerhrm.progress.LINE_SECONDS", 0.0)
+    assert check(data) == 0
+    shown = capsys.readouterr()
+    assert "blocks of the Gram matrix: " in shown.err
+    assert "splits of half of the rows: " in shown.err
+    assert check(data, "--quiet") == 0
+    quiet = capsys.readouterr()
+    assert quiet.err == ""
+    assert quiet.out == shown.out
+
+
 @pytest.mark.parametrize(
     ("name", "better"),
     [

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kerhrm_paper.runs import checkpoints
+from kerhrm.progress import progress
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 
 
@@ -54,11 +54,44 @@ def test_nothing_is_written_before_the_interval_or_a_stop(tmp_path: Path) -> Non
 
 
 def test_a_long_job_says_how_far_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "kerhrm")
-    computed(Checkpoint(tmp_path), 2)
-    assert not caplog.messages
-    monkeypatch.setattr(checkpoints, "PROGRESS_SECONDS", 0.0)
-    computed(Checkpoint(tmp_path), 2)
-    assert caplog.messages[-1] == "2 fits done, the last one of seed=1,candidate=0"
+    now = 0.0
+
+    def once(unit: int, seconds: float) -> None:
+        def fit() -> Result:
+            nonlocal now
+            for _ in progress(range(2), "training steps"):
+                now += seconds / 2
+            return compute(unit)
+
+        checkpoint.once(f"seed={unit}", fit)
+
+    checkpoint = Checkpoint(tmp_path / "state", interval=0, clock=lambda: now)
+    with checkpoint.shown():
+        checkpoint.lines.beat()
+        now = 60
+        checkpoint.lines.beat()  # as the job's thread does
+        checkpoint.expect(4)
+        once(0, seconds=30)
+        once(1, seconds=90)
+    now += 1000
+    checkpoint.lines.beat()
+    assert caplog.messages == [
+        "working; 60 s so far",
+        "fits: 1 of 4, the last one seed=0; training steps: 1 of 2; 2 min so far; "
+        "about 4 min left",
+    ]
+    caplog.clear()
+    checkpoint = Checkpoint(tmp_path / "state", interval=0, clock=lambda: now)
+    with checkpoint.shown():
+        checkpoint.expect(4)
+        once(0, seconds=0)
+        once(1, seconds=0)
+        once(2, seconds=50)  # the first that takes time
+        once(3, seconds=40)
+    assert caplog.messages == [
+        "fits: 3 of 4, the last one seed=2; training steps: 1 of 2; 70 s so far; "
+        "about 30 s left"
+    ]
