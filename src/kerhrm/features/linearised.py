@@ -61,13 +61,15 @@ class Linearisation:
         directions = {}
         for name, weight in weights.items():
             directions[name] = weight.new_zeros(n_directions, *weight.shape)
+        leaves = list(weights.values())
         for rows in _blocks(len(x)):
-            f = _outputs(network, weights, x[rows].double())
+            points = x[rows].double()
+            f = _outputs(network, weights, points)
             columns = coefficients[rows].double().unbind(-1)
             for j, column in enumerate(columns):
                 gradients = torch.autograd.grad(
                     f @ column,
-                    list(weights.values()),
+                    leaves,
                     retain_graph=True,
                     allow_unused=True,
                 )
@@ -82,8 +84,9 @@ class Linearisation:
         for name, weight in self.network.weights.items():
             weights[name] = weight.detach().double()
         n_points = len(x)
+        n_directions = _number_of(self.directions)
         f0 = x.new_empty(n_points, dtype=torch.float64)
-        derivatives = f0.new_empty(n_points, _number_of(self.directions))
+        derivatives = f0.new_empty(n_points, n_directions)
         for rows in _blocks(n_points):
             points = x[rows].double()
             if isinstance(self.network, MLP):
@@ -120,7 +123,8 @@ def _blocks(n: int) -> Iterator[slice]:
 
 def _number_of(directions: Mapping[str, Tensor]) -> int:
     """J, the number of directions."""
-    return len(next(iter(directions.values())))
+    first, *_ = directions.values()
+    return len(first)
 
 
 def _layers_along(
@@ -185,7 +189,9 @@ def _one_hidden_layer(
     along a direction (D, e, omega, gamma) of (W, b, w, c): the mask times a matrix of
     d + 1 columns gives the coefficients of x.
     """
-    (weight, bias), (out, level) = layers(weights)
+    hidden_layer, output_layer = layers(weights)
+    weight, bias = hidden_layer
+    out, level = output_layer
     hidden = torch.cat([weight, bias[:, None]], 1)
     levels = [level]
     slopes = [out.T * hidden]
@@ -196,13 +202,15 @@ def _one_hidden_layer(
         inner = torch.cat([change, shift[:, None]], 1)
         slopes.append(out.T * inner + omega.T * hidden)
         levels.append(gamma)
-    ones = x.new_ones(len(x), 1)
+    n_points = len(x)
+    ones = x.new_ones(n_points, 1)
     points = torch.cat([x, ones], 1)
-    active = (points @ hidden.T).gt_(0)
+    preactivations = points @ hidden.T
+    active = preactivations.gt_(0)
     coefficients = active @ torch.cat(slopes, 1)
-    coefficients = coefficients.view(len(x), len(slopes), -1)
-    outputs = (coefficients * points[:, None]).sum(-1)
-    outputs = outputs + torch.cat(levels)
+    coefficients = coefficients.view(n_points, len(slopes), -1)
+    terms = coefficients * points[:, None]
+    outputs = terms.sum(-1) + torch.cat(levels)
     return outputs[:, 0], outputs[:, 1:]
 
 
@@ -219,7 +227,9 @@ def _by_two_passes(
     The gradient u^T J of u^T f is linear in u, so that the derivative of its product
     with a direction with respect to u is J times that direction.
     """
-    leaves = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
+    leaves = {}
+    for name, weight in weights.items():
+        leaves[name] = weight.clone().requires_grad_()
     f = _outputs(network, leaves, x.clone())
     u = torch.zeros_like(f, requires_grad=True)
     gradients = torch.autograd.grad(
@@ -236,10 +246,10 @@ def _by_two_passes(
     n_directions = _number_of(directions)
     derivatives = f.new_empty(len(x), n_directions)
     for j in range(n_directions):
-        products = [
-            (gradient * directions[name][j]).sum()
-            for name, gradient in gradient_of.items()
-        ]
+        products = []
+        for name, gradient in gradient_of.items():
+            direction = directions[name][j]
+            products.append((gradient * direction).sum())
         product = torch.stack(products).sum()
         (derivatives[:, j],) = torch.autograd.grad(product, u, retain_graph=True)
     return f.detach(), derivatives
@@ -248,5 +258,6 @@ def _by_two_passes(
 def _outputs(network: Network, weights: Mapping[str, Tensor], points: Tensor) -> Tensor:
     """f of weights at points (m, d), by code that autograd differentiates: (m,)."""
     if isinstance(network, MLP):
-        return activations(layers(weights), points)[-1].squeeze(-1)
+        *_, output = activations(layers(weights), points)
+        return output.squeeze(-1)
     return network.forward(weights, points)
