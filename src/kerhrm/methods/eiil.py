@@ -88,8 +88,10 @@ def infer_environments(
     Tensor, (n,), int64
         Environments 0 and 1.
     """
-    draw = stream(seed, name).standard_normal(len(gradient))
-    w = torch.from_numpy(draw).to(gradient).requires_grad_(True)
+    random = stream(seed, name)
+    draw = random.standard_normal(len(gradient))
+    start = torch.from_numpy(draw).to(gradient)
+    w = start.requires_grad_(True)
     optimiser = Adam([w], rate)
     for _ in range(steps):
         optimiser.zero_grad()

@@ -45,17 +45,21 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
     environments are the clusters of the last turn, and a point goes to that of its
     smallest squared residual.
     """
-    x, y = inputs.x, inputs.y
-    everything = torch.ones(x.shape[1], dtype=torch.bool)
-    start = 2 * least_squares(x, y, everything).cpu().numpy()  # gates of 1/2
+    x = inputs.x
+    y = inputs.y
+    _, d = x.shape
+    everything = torch.ones(d, dtype=torch.bool)
+    coefficients = least_squares(x, y, everything)
+    start = 2 * coefficients.cpu().numpy()  # gates of 1/2
     p = np.zeros_like(start)
     for turn in range(options.n_iterations):
         clustered_by = torch.from_numpy(p).to(x)
         environments, models = cluster(
             x, y, clustered_by, inputs.seed, options, str(turn)
         )
+        gradients = gradient_rows(x, y, environments)
         centre, _ = learn_gates(
-            gradient_rows(x, y, environments),
+            gradients,
             start,
             inputs.seed,
             options,
@@ -116,7 +120,8 @@ def cluster(
     n, d = x.shape
     k = options.n_environments
     random = stream(seed, "hrm", "clusters", name)
-    environments = torch.from_numpy(random.integers(k, size=n)).to(x.device)
+    assigned = random.integers(k, size=n)
+    environments = torch.from_numpy(assigned).to(x.device)
     variant = (1 - p) * x
     l1 = (options.cluster_l1 / d * p).cpu().numpy()
     models = x.new_zeros(k, d)
@@ -197,12 +202,13 @@ def gradient_rows(x: Tensor, y: Tensor, environments: Tensor) -> GradientRows:
     occupied = environments.unique()
     labels = torch.searchsorted(occupied, environments)
     k = len(occupied)
-    d = x.shape[1]
+    _, d = x.shape
     second, cross = cluster_moments(x, y, labels, k)
     before = np.arange(k)
     mean_before = np.tri(k, k, -1) / np.maximum(before, 1)[:, None]
     rows = np.eye(k) - mean_before
-    rows *= np.sqrt(before / ((before + 1) * k))[:, None]
+    factors = np.sqrt(before / ((before + 1) * k))
+    rows *= factors[:, None]
     rows[0] = 1 / k  # no environment is before the first
     rows = rows.astype(second.dtype)
     slope = 2 * (rows @ second.reshape(k, -1))
