@@ -188,7 +188,8 @@ def _gains(
     of_labels = _whitened(terms, weights)
     random = stream(0, "auxiliary", "signs")
     drawn = random.choice([-1.0, 1.0], (n_draws, n))
-    signs = np.vstack([np.ones(n), drawn])
+    as_they_are = np.ones(n)
+    signs = np.vstack([as_they_are, drawn])
     weighted_signs = signs * weights
     rows_of_t = []
     for column in of_labels.T:
@@ -220,11 +221,12 @@ def _largest(
     p_beside = float(reached_beside.mean())
     detected = p_value <= level
     still_detected = p_beside <= level
-    larger = int(units[:, 0].argmax())
-    gain = float(gains[larger, 0])
+    of_data = units[:, 0]
+    larger = int(of_data.argmax())
+    of_larger = gains[larger]
     return HeterogeneityResult(
-        gain=gain,
-        null=gains[larger, 1:],
+        gain=float(of_larger[0]),
+        null=of_larger[1:],
         p_value=p_value,
         detected=detected,
         constant_only=detected and not still_detected,

@@ -81,9 +81,10 @@ def scaled_residuals(
     """
     centred = y - y.mean()
     y = centred / y.std()
+    _, d = x.shape
     standardised = StandardScaler().fit_transform(x)
     points = torch.from_numpy(standardised.astype(np.float32))
-    network = build(NetworkOptions(), 0, x.shape[1])
+    network = build(NetworkOptions(), 0, d)
     columns = Columns.extract(network, points)
     mean = rank_regression(columns, y)
     residuals = y - mean
@@ -121,10 +122,12 @@ def alike(scale: np.ndarray, mean: np.ndarray) -> np.ndarray:
     groups = np.empty(n, dtype=np.int64)
     by_scale = np.argsort(scale, kind="stable")
     n_groups = n // ALIKE
-    n_scales = max(1, round(math.sqrt(n_groups)))
+    root = round(math.sqrt(n_groups))
+    n_scales = max(1, root)
     number = 0
     for like_scale in np.array_split(by_scale, n_scales):
-        order = np.argsort(mean[like_scale], kind="stable")
+        means = mean[like_scale]
+        order = np.argsort(means, kind="stable")
         by_mean = like_scale[order]
         n_means = max(1, len(like_scale) // ALIKE)
         for group in np.array_split(by_mean, n_means):

@@ -102,7 +102,8 @@ def leading(psi: Tensor, e: Tensor) -> Tensor:
         return psi
     first = psi.mT @ e
     second = _second_moment_directions(psi, e, SUBSPACE)
-    third = psi.mT @ (e**3 - 3 * e)
+    cubes = e**3 - 3 * e
+    third = psi.mT @ cubes
     directions = torch.column_stack([first, third, second])
     basis = torch.linalg.qr(directions).Q
     return psi @ basis
@@ -120,7 +121,8 @@ def _second_moment_directions(psi: Tensor, e: Tensor, number: int) -> Tensor:
 def directed_starts(psi: Tensor, e: Tensor) -> Tensor:
     """Responsibilities (3, n, 2) by moments of residuals e (n,), psi (n, k)."""
     second = _second_moment_directions(psi, e, DIRECTIONS).mT
-    third = (e**3 - 3 * e) @ psi
+    cubes = e**3 - 3 * e
+    third = cubes @ psi
     directions = torch.cat([second, third[None]])
     sides = directions @ psi.mT * e > 0
     starts = torch.stack([sides, ~sides], dim=-1)

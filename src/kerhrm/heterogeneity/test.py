@@ -168,19 +168,21 @@ def test_problem(
 
     Points are draws.
     """
-    with_labels = torch.column_stack([x, problem.y.to(x)])
+    labels = problem.y.to(x)
+    with_labels = torch.column_stack([x, labels])
     points = with_labels.cpu().numpy()
-    differ = (points[1:] != points[:-1]).any(1)
-    is_first = np.append(True, differ)
+    differ = points[1:] != points[:-1]
+    is_first = np.append(True, differ.any(1))
     rows = np.flatnonzero(is_first)
     counts = problem.counts[0].cpu().numpy()
     counted = counts[rows] > NO_WEIGHT * len(points)
     rows = rows[counted]
-    if len(rows) < MIN_POINTS:
+    n = len(rows)
+    if n < MIN_POINTS:
         return impossible(options.n_permutations)
-    if len(rows) > MAX_TESTED:
+    if n > MAX_TESTED:
         random = stream(problem.seed, "heterogeneity", "rows")
-        drawn = random.choice(len(rows), MAX_TESTED, replace=False)
+        drawn = random.choice(n, MAX_TESTED, replace=False)
         rows = rows[np.sort(drawn)]
     k = min(options.k, len(problem.s))
     psi, _ = problem.reduced(k)
@@ -210,7 +212,8 @@ def test_rows(
     n, d = inputs.shape
     n_beside = beside_atom(labels).sum()
     if d + 1 <= n_beside // POINTS_PER_FEATURE:
-        features = np.column_stack([inputs, np.ones(n)])
+        constant = np.ones(n)
+        features = np.column_stack([inputs, constant])
     return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
 
 
@@ -227,11 +230,12 @@ def test_table(
 
     with_labels = np.column_stack([y, x])
     points = np.unique(with_labels, axis=0)
-    if len(points) < MIN_POINTS:
+    n = len(points)
+    if n < MIN_POINTS:
         return impossible(options.n_permutations)
-    if len(points) > MAX_TESTED:
+    if n > MAX_TESTED:
         random = stream(0, "heterogeneity", "rows")
-        drawn = random.choice(len(points), MAX_TESTED, replace=False)
+        drawn = random.choice(n, MAX_TESTED, replace=False)
         points = points[np.sort(drawn)]
     labels = points[:, 0]
     inputs = points[:, 1:]
@@ -265,7 +269,8 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
 
     try:
         if np.ma.is_masked(array):
-            array = np.ma.filled(array.astype(float), np.nan)
+            numbers = array.astype(float)
+            array = np.ma.filled(numbers, np.nan)
         return check_array(
             array, dtype=np.float64, ensure_all_finite=False, ensure_2d=ensure_2d
         )
