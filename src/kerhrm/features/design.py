@@ -57,7 +57,8 @@ class Design:
         Of many points tangent features are not made: their kernel is multiplied by
         ``span @ matrix``.
         """
-        if len(self) <= ROWS or self.kernel is None or self.span is None:
+        few = len(self) <= ROWS
+        if few or self.kernel is None or self.span is None:
             for rows, columns in self.blocks():
                 centred = columns - mean
                 yield rows, centred @ matrix
@@ -75,7 +76,8 @@ class Design:
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sums (q,) of the columns over all points, weighted by (n,)."""
-        if len(self) <= ROWS or self.kernel is None or self.span is None:
+        few = len(self) <= ROWS
+        if few or self.kernel is None or self.span is None:
             sums_of_blocks = []
             for rows, columns in self.blocks():
                 weighted = weights[rows, None] * columns
@@ -86,15 +88,17 @@ class Design:
         of_kernel = 0.0
         for rows in self._slices():
             inputs = self.inputs[rows].astype(float)
+            kernel = self._kernel(rows)
             of_inputs += weights[rows] @ inputs
-            of_kernel = of_kernel + weights[rows] @ self._kernel(rows)
+            of_kernel = of_kernel + weights[rows] @ kernel
         of_tangents = of_kernel @ self.span
         return np.concatenate([self.scale * of_inputs, of_tangents])
 
     def _slices(self) -> Iterator[slice]:
         """Slices of at most :data:`ROWS` points, in order."""
-        for start in range(0, len(self), ROWS):
-            stop = min(start + ROWS, len(self))
+        n = len(self)
+        for start in range(0, n, ROWS):
+            stop = min(start + ROWS, n)
             yield slice(start, stop)
 
     def _kernel(self, rows: slice) -> np.ndarray:
@@ -122,7 +126,8 @@ class Design:
     def variance(self) -> float:
         """Sum of the columns' variances."""
         n = len(self)
-        mean = self.sums(np.ones(n)) / n
+        equal = np.ones(n)
+        mean = self.sums(equal) / n
         squares = np.zeros_like(mean)
         for _, columns in self.blocks():
             distances = columns - mean

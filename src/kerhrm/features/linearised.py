@@ -56,7 +56,8 @@ class Linearisation:
         """Directions sum_i c_ij phi(x_i) of the weights, of x (n, d) and c (n, J)."""
         weights = {}
         for name, weight in network.weights.items():
-            weights[name] = weight.detach().double().requires_grad_(True)
+            leaf = weight.detach().double()
+            weights[name] = leaf.requires_grad_(True)
         n_directions = coefficients.shape[-1]
         directions = {}
         for name, weight in weights.items():
@@ -112,7 +113,8 @@ class Linearisation:
         directions = {}
         for name, direction in self.directions.items():
             directions[name] = direction.to(device)
-        return type(self)(self.network.to(device), directions)
+        network = self.network.to(device)
+        return type(self)(network, directions)
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -131,7 +133,9 @@ def _layers_along(
     directions: Mapping[str, Tensor], j: int
 ) -> list[tuple[Tensor, Tensor]]:
     """Change (D_l, e_l) of every layer of an MLP along direction j."""
-    direction = {name: along_all[j] for name, along_all in directions.items()}
+    direction = {}
+    for name, along_all in directions.items():
+        direction[name] = along_all[j]
     return layers(direction)
 
 
@@ -158,8 +162,9 @@ def _layer_by_layer(
     for j in range(_number_of(directions)):
         change = _layers_along(directions, j)
         first_change, first_shift = change[0]
+        tangent = torch.addmm(first_shift, x, first_change.T)
         changes.append(change)
-        tangents.append(torch.addmm(first_shift, x, first_change.T))
+        tangents.append(tangent)
     weight, bias = first_layer
     activations = torch.addmm(bias, x, weight.T)
     for number, (weight, bias) in enumerate(later_layers, start=1):
@@ -200,7 +205,8 @@ def _one_hidden_layer(
         change, shift = hidden_change
         omega, gamma = out_change
         inner = torch.cat([change, shift[:, None]], 1)
-        slopes.append(out.T * inner + omega.T * hidden)
+        slope = out.T * inner + omega.T * hidden
+        slopes.append(slope)
         levels.append(gamma)
     n_points = len(x)
     ones = x.new_ones(n_points, 1)

@@ -200,7 +200,8 @@ class PerSampleNTF:
 
         def output(touched: dict[str, Tensor], point: Tensor) -> Tensor:
             all_weights = weights | touched
-            return self.network.forward(all_weights, point[None]).reshape(())
+            outputs = self.network.forward(all_weights, point[None])
+            return outputs.reshape(())
 
         def gradient(point: Tensor) -> Tensor:
             gradients = grad(output)(touched, point)

@@ -107,8 +107,9 @@ class NystroemMap:
                 hint = f"{hint}, or raise n_landmarks: {larger}"
             raise KerhrmError(problem, hint)
         random = stream(seed, "landmarks")
-        drawn = torch.from_numpy(random.choice(n, m, replace=False))
-        z = x[drawn.to(x.device)]
+        drawn = random.choice(n, m, replace=False)
+        landmarks = torch.from_numpy(drawn).to(x.device)
+        z = x[landmarks]
         require_kernel(z, "lower n_landmarks")
         oversampled = int(options.oversampling * k)
         n_directions = min(m, oversampled)

@@ -84,8 +84,9 @@ class Columns:
         n = len(x)
         n_landmarks = min(n_landmarks, n)
         random = stream(seed, "landmarks")
-        drawn = torch.from_numpy(random.choice(n, n_landmarks, replace=False))
-        landmarks = x[drawn.to(x.device)]
+        drawn = random.choice(n, n_landmarks, replace=False)
+        numbers = torch.from_numpy(drawn).to(x.device)
+        landmarks = x[numbers]
         with torch.no_grad(), one_blas_thread():
             features, _ = extract(network, landmarks)
             span = _orthonormal_span(features)
@@ -151,8 +152,9 @@ class Columns:
                 tangents = Linearisation.along(
                     self.network, self.landmarks, coefficients
                 )
+        slopes = torch.from_numpy(beta[:d])
         return RidgeModel(
-            slopes=torch.from_numpy(beta[:d]).to(device),
+            slopes=slopes.to(device),
             intercept=intercept,
             tangents=tangents,
             ridge=ridge,

@@ -117,7 +117,8 @@ class RidgePath:
 
     def shrinkage(self, ridge: float) -> np.ndarray:
         """s^2 / (s^2 + lambda) of the directions, (r,)."""
-        norm = self.values.sum() / len(self.design)
+        n = len(self.design)
+        norm = self.values.sum() / n
         return self.values / (self.values + ridge * norm)
 
     def _centred(self, y: np.ndarray) -> np.ndarray:
@@ -219,7 +220,8 @@ class RidgePath:
             return np.zeros_like(self.mean), float(mean)
         with one_blas_thread():
             along = self._along(y)
-            inverse = self.shrinkage(ridge) / np.sqrt(self.values)
+            lengths = np.sqrt(self.values)
+            inverse = self.shrinkage(ridge) / lengths
             beta = self.v @ (inverse * along)
         intercept = mean - self.mean @ beta
         return beta, float(intercept)
@@ -244,5 +246,6 @@ def _by_points(centred: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     gram = z @ z.T
     eigenvalues, u = np.linalg.eigh(gram)
     tiny = np.finfo(float).tiny
-    lengths = np.sqrt(np.maximum(eigenvalues, tiny))
+    positive = np.maximum(eigenvalues, tiny)
+    lengths = np.sqrt(positive)
     return eigenvalues, z.T @ (u / lengths)
