@@ -91,7 +91,8 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
     """
     rows = known.rows
     found = dip_test(known.residuals) if known.continuous else None
-    residual_variance = np.average(known.residuals**2, weights=rows.weights)
+    squares = known.residuals**2
+    residual_variance = np.average(squares, weights=rows.weights)
     residual_sd = float(np.sqrt(residual_variance))
     notes = [*known.notes, *_notes(known, found)]
     memberships = known.memberships
@@ -128,8 +129,9 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         "rootogram": rootogram(memberships),
         "stability": agreement,
     }
+    n_rows = len(known.index)
     _, n_environments = memberships.shape
-    table = np.full((len(known.index), n_environments), math.nan)
+    table = np.full((n_rows, n_environments), math.nan)
     table[rows.order] = memberships
     columns = environment_names(n_environments)
     of_rows = pd.DataFrame(table, known.index, columns)

@@ -64,7 +64,8 @@ def dip_test(sample: np.ndarray) -> Dip:
 
 def dip(sample: np.ndarray) -> float:
     """Hartigan's dip of a sample (n,)."""
-    values, counts = np.unique(np.asarray(sample, float), return_counts=True)
+    floats = np.asarray(sample, float)
+    values, counts = np.unique(floats, return_counts=True)
     above = np.cumsum(counts).astype(float)  # n F at each value
     below = above - counts  # and just before it
     n = above[-1]
@@ -82,7 +83,8 @@ def dip(sample: np.ndarray) -> float:
         majorant = np.interp(x, x[concave], f_above[concave])
         gap = majorant - minorant
         vertices = np.union1d(convex, concave)
-        widest = int(vertices[gap[vertices].argmax()])
+        place = gap[vertices].argmax()
+        widest = int(vertices[place])
         if gap[widest] <= largest:
             break
         left = right = widest

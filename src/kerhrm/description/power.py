@@ -32,6 +32,7 @@ from kerhrm.description.regressions import independent_columns
 from kerhrm.description.rows import DescribedRows
 
 FIFTH = 0.2  #: share that ``visible`` is measured for
+#: of a difference that is seen: for a level of 5 % and a power of 80 %
 STANDARD_ERRORS = float(norm.ppf(0.975) + norm.ppf(0.8))
 
 
@@ -72,7 +73,8 @@ def smallest_changes(
     chosen = independent_columns(x)
     n_chosen = len(chosen)
     if n_chosen and n > n_chosen + 1:
-        centred = x[:, chosen] - x[:, chosen].mean(0)
+        columns = x[:, chosen]
+        centred = columns - columns.mean(0)
         scaled = centred / sd[chosen]
         correlations = scaled.T @ scaled / n
         inverse = np.linalg.inv(correlations)

@@ -100,15 +100,16 @@ def independent_columns(x: np.ndarray) -> np.ndarray:
     """Numbers of columns (n, d) that vary, and are no sums of others and a constant."""
     centred = x - x.mean(0)
     scale = centred.std(0)
-    largest = np.maximum(np.abs(x).max(0), 1e-300)
+    sizes = np.abs(x).max(0)
+    largest = np.maximum(sizes, 1e-300)
     varies = np.flatnonzero(scale > 1e-12 * largest)
     if not len(varies):
         return varies
     standardised = centred[:, varies] / scale[varies]
     _, r, pivots = qr(standardised, mode="economic", pivoting=True)
-    sizes = np.abs(np.diag(r)) / np.sqrt(len(x))
-    independent = sizes**2 > DEPENDENT
-    pivots_with_size = pivots[: len(sizes)]
+    left = np.abs(np.diag(r)) / np.sqrt(len(x))
+    independent = left**2 > DEPENDENT
+    pivots_with_size = pivots[: len(left)]
     chosen = pivots_with_size[independent]
     return np.sort(varies[chosen])
 
@@ -131,7 +132,8 @@ def environment_regressions(
     most = max(1, n_coefficients - 1)
     if len(chosen) > most:
         alone = [_difference_alone(rows.x[:, j], rows.y, r) for j in chosen]
-        by_difference = np.argsort(-np.array(alone), kind="stable")
+        difference = np.array(alone)
+        by_difference = np.argsort(-difference, kind="stable")
         best = by_difference[:most]
         chosen = np.sort(chosen[best])
     x = rows.x[:, chosen]
@@ -159,10 +161,12 @@ def differences(regressions: list[Regression]) -> np.ndarray:
     standard errors."""
     largest = np.zeros(len(regressions[0].coefficients))
     for first, second in itertools.combinations(regressions, 2):
-        errors = np.sqrt(first.errors**2 + second.errors**2)
+        variances = first.errors**2 + second.errors**2
+        errors = np.sqrt(variances)
         difference = np.abs(first.coefficients - second.coefficients)
         ratio = difference / np.maximum(errors, 1e-300)
-        largest = np.maximum(largest, np.nan_to_num(ratio))
+        comparable = np.nan_to_num(ratio)
+        largest = np.maximum(largest, comparable)
     return largest
 
 

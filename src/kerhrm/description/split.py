@@ -150,14 +150,16 @@ def _standardised(rows: DescribedRows) -> tuple[Tensor, Tensor, Tensor]:
     """Columns and a constant (n, p), targets (n,) and weights (n,), in units of their
     standard deviations."""
     scale = rows.x.std(0)
-    largest = np.maximum(np.abs(rows.x).max(0), 1e-300)
+    sizes = np.abs(rows.x).max(0)
+    largest = np.maximum(sizes, 1e-300)
     varies = scale > 1e-12 * largest
     centred = rows.x - rows.x.mean(0)
     x = centred[:, varies] / scale[varies]
     n_coefficients = len(x) // ROWS_PER_COEFFICIENT
     most = max(1, n_coefficients - 1)
     components = leading(x, most)
-    size = np.sqrt((components**2).mean(0))
+    mean_square = (components**2).mean(0)
+    size = np.sqrt(mean_square)
     unit = np.where(size > 0, size, 1.0)
     psi = torch.from_numpy(components / unit)
     centred_y = rows.y - rows.y.mean()
@@ -186,7 +188,9 @@ def _fit(
     em = EM(per_cluster=own_noise, max_iter=100)
     mixtures = fit_mixture(psi, y, starts, ridge=RIDGE, point_weights=weights, em=em)
     large_enough = (mixtures.weights >= MIN_SHARE).all(-1)
-    noise_ratio = mixtures.sigma.amin(-1) / mixtures.sigma.amax(-1)
+    least_noise = mixtures.sigma.amin(-1)
+    largest_noise = mixtures.sigma.amax(-1)
+    noise_ratio = least_noise / largest_noise
     usable = large_enough & (noise_ratio > MIN_RATIO)
     if not bool(usable.any()):
         return None
@@ -198,7 +202,8 @@ def _fit(
     entropy = -float(weights @ entropies)
     n_noises = number if own_noise else 1
     n_parameters = number * p + number - 1 + n_noises
-    bic = -2 * n * float(likelihood[best]) + n_parameters * np.log(n)
+    best_likelihood = float(likelihood[best])
+    bic = -2 * n * best_likelihood + n_parameters * np.log(n)
     icl = bic + 2 * entropy
     return _Candidate(
         mixture=mixtures.take(best),
@@ -236,7 +241,8 @@ def _starts(psi: Tensor, y: Tensor, number: int, seed: int) -> Tensor:
 def _memberships(mixture: Mixture, psi: Tensor, y: Tensor) -> np.ndarray:
     """Memberships (n, K), the largest component first."""
     largest_first = mixture.weights.argsort(descending=True, stable=True)
-    squares = (y[:, None] - psi @ mixture.theta.mT) ** 2
+    residuals = y[:, None] - psi @ mixture.theta.mT
+    squares = residuals**2
     distances = squares / (2 * mixture.sigma**2)
     joint = mixture.weights.log() - mixture.sigma.log() - distances
     memberships = torch.softmax(joint, -1)

@@ -35,7 +35,8 @@ def lines(description: "Description") -> list[str]:
     d = description
     found = [d.verdict]
     if d.limits:
-        found += ["", "not excluded:", *(f"  {limit}" for limit in d.limits)]
+        limits = [f"  {limit}" for limit in d.limits]
+        found += ["", "not excluded:", *limits]
     if d.mark:
         found += ["", split_line(d)]
     if d.environments is not None:
@@ -153,7 +154,8 @@ def slopes_of(description: "Description") -> pd.DataFrame:
     wide = shown.pivot(index="column", columns="environment", values="text")
     in_order = dict.fromkeys(shown["column"])
     wide = wide.loc[list(in_order)]
-    wide.index = pd.Index([shortened(name) for name in wide.index])
+    names = [shortened(name) for name in wide.index]
+    wide.index = pd.Index(names)
     return wide.rename_axis(columns=None)
 
 
@@ -186,7 +188,8 @@ def changes_of(description: "Description") -> pd.DataFrame:
     hidden = AS_DETECTED if fitted else A_FIFTH
     headings = {"sd": SD, "known": KNOWN, "hidden": hidden}
     shown = changes.iloc[:MOST_COLUMNS].rename(columns=headings)
-    shown.index = pd.Index([shortened(name) for name in shown.index])
+    names = [shortened(name) for name in shown.index]
+    shown.index = pd.Index(names)
     return shown.map(number)
 
 

@@ -57,7 +57,8 @@ def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
     """
     n, number = memberships.shape
     likeliest = memberships.argmax(1)
-    certainty = (number * memberships.max(1) - 1) / (number - 1)
+    largest = memberships.max(1)
+    certainty = (number * largest - 1) / (number - 1)
     weights = np.maximum(certainty, 0) * rows.weights + 1e-12
     total = weights.sum()
     shares = np.bincount(likeliest, weights, minlength=number) / total
@@ -74,11 +75,12 @@ def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
     folds = min(FOLDS, smallest)
     accuracy = math.nan
     if folds >= 2:
+        split = StratifiedKFold(folds, shuffle=True, random_state=0)
         predicted = cross_val_predict(
             tree,
             rows.x,
             likeliest,
-            cv=StratifiedKFold(folds, shuffle=True, random_state=0),
+            cv=split,
             params={"sample_weight": weights},
         )
         right = predicted == likeliest
