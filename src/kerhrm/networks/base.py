@@ -70,7 +70,8 @@ class Network(ABC):
         """Copy whose weights are leaves that require a gradient."""
 
         def leaf(weight: Tensor) -> Tensor:
-            copy = weight.detach().to(device, copy=True)
+            copy = weight.detach()
+            copy = copy.to(device, copy=True)
             return copy.requires_grad_(True)
 
         return self.each(leaf)

@@ -150,12 +150,15 @@ def _best_cut(used: Tensor) -> int | None:
     _, n_columns = some.shape
     cuts = torch.arange(MIN_ROWS, n - MIN_ROWS + 1)
     first_rows = some.argmax(0)
-    last_rows = n - 1 - some.flip(0).argmax(0)
+    rows_after_last = some.flip(0).argmax(0)
+    last_rows = n - 1 - rows_after_last
     begun = first_rows.bincount(minlength=n).cumsum(0)
     ended = last_rows.bincount(minlength=n).cumsum(0)
     columns_above = begun[cuts - 1]
     columns_below = n_columns - ended[cuts - 1]
-    entries = cuts * columns_above + (n - cuts) * columns_below
+    entries_above = cuts * columns_above
+    entries_below = (n - cuts) * columns_below
+    entries = entries_above + entries_below
     best = int(entries.argmin())
     most = (1 - SAVING) * n * n_columns
     if entries[best] < most:
@@ -286,7 +289,8 @@ class _Gradient(torch.autograd.Function):
         by_delta = _empty(ctx.points, w)
         joined = _joined(weight, bias)
         for block, h in zip(ctx.points, ctx.hidden, strict=True):
-            change = threshold_backward(block.times(joined), h, 0)
+            product = block.times(joined)
+            change = threshold_backward(product, h, 0)
             along = torch.addmv(level, h, out)
             along.addmv_(change, w)
             by_delta[block.rows] = along[: block.count]

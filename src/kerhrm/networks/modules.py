@@ -55,7 +55,8 @@ class ModuleNetwork(Network):
         # the other kernels of attention have no second derivatives
         with _LOCK, sdpa_kernel(SDPBackend.MATH):
             outputs: Tensor = functional_call(self.module, dict(weights), (points,))
-        return outputs.reshape(len(x))
+        n = len(x)
+        return outputs.reshape(n)
 
 
 def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
@@ -188,7 +189,8 @@ def _check_weight(name: str, weight: Tensor, entry: str) -> None:
         kind = str(weight.dtype).removeprefix("torch.")
         hint = "leave the default type as it is: the fit chooses it"
         raise _refused(entry, f"has weights of type {kind} in {name}", hint)
-    if not bool(torch.isfinite(weight).all()):
+    finite = torch.isfinite(weight).all()
+    if not bool(finite):
         hint = "draw finite weights"
         raise _refused(entry, f"has weights that are not finite in {name}", hint)
 
@@ -208,16 +210,20 @@ def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
         shape: Any = tuple(outputs.shape)
     else:
         shape = type(outputs).__name__
-    if shape not in {(n,), (n, 1)}:
+    one_number_each = shape in {(n,), (n, 1)}
+    if not one_number_each:
         raise _refused(entry, f"must give {n} points one number each; got {shape}")
     if not outputs.is_floating_point():
         kind = str(outputs.dtype).removeprefix("torch.")
         raise _refused(entry, f"must give real numbers; got {kind}")
-    if not bool(torch.isfinite(outputs).all()):
+    finite = torch.isfinite(outputs).all()
+    if not bool(finite):
         hint = "look for a logarithm, a root or a division in forward"
         raise _refused(entry, "gives outputs that are not finite", hint)
     largest = float(outputs.abs().max())
-    if not torch.allclose(outputs, again, rtol=1e-3, atol=1e-3 * largest):
+    rounding = 1e-3 * largest
+    same = torch.allclose(outputs, again, rtol=1e-3, atol=rounding)
+    if not same:
         problem = "must give a point the same output in every batch and call"
         hint = "remove dropout and batch norm, or call module.eval() in the factory"
         raise _refused(entry, problem, hint)

@@ -141,7 +141,8 @@ class EarlyStopping:
 
     def __call__(self, step: int, network: Network, loss: Tensor) -> bool:
         self.least = min(self.least, float(loss))
-        if step % self.window:
+        inside_window = step % self.window != 0
+        if inside_window:
             return False
         fall = self.before - self.least
         negligible = self.tol * abs(self.least)
