@@ -176,8 +176,9 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     if fit.result is not None:
         chosen["p_value"] = fit.result.p_value
     networks: dict[str, Network] = {}
+    iteration = fit.iteration
     if options.training is not None:
-        environments = () if fit.iteration is None else fit.iteration.environments
+        environments = () if iteration is None else iteration.environments
         trained = train_network(
             inputs.network,
             inputs.x,
@@ -191,9 +192,10 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
         chosen["cosine_weight"] = trained.cosine_weight
     train = fit.environments_of(z)
     validation = fit.environments_of(z_validation)
+    both = torch.cat([train, validation])
     return Fitted(
         networks=networks,
         directions={"linear": direction.theta},
-        environments=torch.cat([train, validation]).float(),
+        environments=both.float(),
         chosen=chosen,
     )

@@ -97,7 +97,8 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     """Infer environments and learn on them, in turn."""
     heads = with_heads(inputs.network, options.n_environments, inputs.seed)
     inference = pretrained(heads, inputs, options)
-    invariant = Descent.of(inputs.network, inputs.x.device, options.learning_rate)
+    device = inputs.x.device
+    invariant = Descent.of(inputs.network, device, options.learning_rate)
     outputs = inputs.network.at(inputs.x)
     looks: list[BestWeights[Network]] = []
     last = options.rounds - 1
@@ -196,7 +197,8 @@ def head_losses(network: MLP, x: Tensor, y: Tensor) -> Tensor:
 
 def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP]:
     """Train the shared layers and the first head by ERM; a new optimiser follows."""
-    first = Descent.of(heads, inputs.x.device, options.learning_rate)
+    device = inputs.x.device
+    first = Descent.of(heads, device, options.learning_rate)
 
     def risk() -> Tensor:
         losses = head_losses(first.network, inputs.x, inputs.y)
@@ -204,7 +206,7 @@ def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP
         return of_first_head.mean() + decay(first.network, options.weight_decay)
 
     first.run(risk, options.reference_steps)
-    return Descent.of(first.network, inputs.x.device, options.learning_rate)
+    return Descent.of(first.network, device, options.learning_rate)
 
 
 def probabilities(losses: Tensor, temperature: float) -> Tensor:
@@ -252,7 +254,8 @@ def diversity_loss(p: Tensor, limit: float) -> Tensor:
     sizes = environments.bincount(minlength=k).to(p)
     ratios = sizes.max() / sizes[environments]
     weights = ratios.clamp(max=limit)
-    return -(weights @ likeliest.log()) / weights.sum()
+    log_likelihood = weights @ likeliest.log()
+    return -log_likelihood / weights.sum()
 
 
 def label_information(p: Tensor, y: Tensor) -> Tensor:
@@ -302,8 +305,10 @@ def environment_weights(chosen: Tensor) -> tuple[Tensor, Tensor]:
     members = (chosen > 0).to(chosen)
     sizes = members.sum(0)
     occupied = sizes > 0
-    confidence = chosen.sum(0)[occupied] / sizes[occupied]
-    means = (members / sizes.clamp_min(1)).T[occupied]
+    sums = chosen.sum(0)[occupied]
+    confidence = sums / sizes[occupied]
+    columns = members / sizes.clamp_min(1)
+    means = columns.T[occupied]
     return confidence / confidence.sum(), means
 
 
@@ -319,7 +324,8 @@ def invariant_loss(
     """IRMv1 over weighted environments, as in :mod:`~kerhrm.methods.irm`."""
     weights, means = environments
     f = outputs(network)
-    risk = weights @ (means @ point_loss(f, y, "logistic"))
+    risks = means @ point_loss(f, y, "logistic")
+    risk = weights @ risks
     slopes = means @ scale_gradient(f, y, "logistic")
     total = risk + penalty_weight * weights @ slopes**2
     total = total + decay(network, options.weight_decay)

@@ -107,4 +107,5 @@ def soft_penalty(w: Tensor, gradient: Tensor) -> Tensor:
     q = torch.sigmoid(w)
     first = (q * gradient).mean(-1)
     second = ((1 - q) * gradient).mean(-1)
-    return (first**2 + second**2) / 2
+    squares = first**2 + second**2
+    return squares / 2

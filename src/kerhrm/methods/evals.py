@@ -117,7 +117,8 @@ def candidates(
     for selected, l1 in product(options.selected, options.l1):
         points = extremes(losses, y, selected)
         coefficients = lasso(z[points], target[points], l1)
-        yield Candidate(last.replaced(coefficients), selected, l1)
+        network = last.replaced(coefficients)
+        yield Candidate(network, selected, l1)
 
 
 def extremes(losses: Tensor, y: Tensor, selected: float) -> Tensor:

@@ -101,7 +101,8 @@ def least_squares(x: Tensor, y: Tensor, selected: Tensor) -> Tensor:
     """Coefficients of least norm (d,), zero off ``selected`` (d,), of points (n, d),
     (n,)."""
     columns = x * selected.to(x.device)
-    return least_norm(columns.double(), y.double()).to(x)
+    coefficients = least_norm(columns.double(), y.double())
+    return coefficients.to(x)
 
 
 def cluster(
@@ -123,7 +124,8 @@ def cluster(
     assigned = random.integers(k, size=n)
     environments = torch.from_numpy(assigned).to(x.device)
     variant = (1 - p) * x
-    l1 = (options.cluster_l1 / d * p).cpu().numpy()
+    penalty = options.cluster_l1 / d * p
+    l1 = penalty.cpu().numpy()
     models = x.new_zeros(k, d)
     rounds = np.arange(options.cluster_rounds + 1)
     ends = rounds * options.cluster_steps // options.cluster_rounds
@@ -205,13 +207,15 @@ def gradient_rows(x: Tensor, y: Tensor, environments: Tensor) -> GradientRows:
     _, d = x.shape
     second, cross = cluster_moments(x, y, labels, k)
     before = np.arange(k)
-    mean_before = np.tri(k, k, -1) / np.maximum(before, 1)[:, None]
+    n_before = np.maximum(before, 1)
+    mean_before = np.tri(k, k, -1) / n_before[:, None]
     rows = np.eye(k) - mean_before
     factors = np.sqrt(before / ((before + 1) * k))
     rows *= factors[:, None]
     rows[0] = 1 / k  # no environment is before the first
     rows = rows.astype(second.dtype)
-    slope = 2 * (rows @ second.reshape(k, -1))
+    flat = second.reshape(k, -1)
+    slope = 2 * (rows @ flat)
     offset = -2 * (rows @ cross)
     return GradientRows(slope.reshape(k * d, d), offset.reshape(k * d))
 
@@ -300,9 +304,11 @@ def gate_gradients(
 def cost_gradient(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
     """Derivative of sum_d p_d, or of (sum_d p_d - d)^2, with respect to c: (d,)."""
     sigma = options.gate_noise
-    exponential = np.exp(centre * centre * (-0.5 / sigma**2))
+    exponents = centre * centre * (-0.5 / sigma**2)
+    exponential = np.exp(exponents)
     density = exponential / (sigma * math.sqrt(2 * math.pi))
     if options.gate_goal == "few":
         return density
-    excess = (gate_probability(centre, sigma) - 1).sum()
+    p = gate_probability(centre, sigma)
+    excess = (p - 1).sum()
     return density * (2 * excess)

@@ -27,7 +27,8 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     without M_c's errors."""
     usual = KerHRMOptions()
     problem = inputs.require_problem()
-    environments = inputs.require_environments().to(problem.u.device)
+    device = problem.u.device
+    environments = inputs.require_environments().to(device)
     psi, _ = problem.reduced(options.k)
     memberships = one_hot(environments).double()
     risks = environment_risks(psi, problem.target, memberships, ridge=usual.ridge)
@@ -100,7 +101,12 @@ def train_grayscale(inputs: Inputs, options: ERMOptions) -> Fitted:
     )
     fitted = train_erm(gray, options)
     network = fitted.networks["model"]
-    return Fitted({"model": lambda points: network(without_colour(points))})
+
+    def model(points: Tensor) -> Tensor:
+        gray_points = without_colour(points)
+        return network(gray_points)
+
+    return Fitted({"model": model})
 
 
 def without_colour(x: Tensor) -> Tensor:
@@ -130,5 +136,7 @@ def least_norm(x: Tensor, y: Tensor) -> Tensor:
     Collinear predictors are no harm to the pseudo-inverse, by SVD.  The points are
     rounded to single precision: smaller singular values are that rounding.
     """
-    noise = max(x.shape) * torch.finfo(torch.float32).eps
-    return torch.linalg.pinv(x, rtol=noise) @ y
+    eps = torch.finfo(torch.float32).eps
+    noise = max(x.shape) * eps
+    inverse = torch.linalg.pinv(x, rtol=noise)
+    return inverse @ y

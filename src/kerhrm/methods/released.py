@@ -143,8 +143,8 @@ def assign(
     for reassignment in range(1, options.max_reassignments + 1):
         name = (f"t={iteration}", f"reassignment={reassignment}")
         models = fit_models(features, y, members, seed, name, options.intercept_start)
-        residuals = (y[:, None] - features @ models.mT).abs()
-        nearest = residuals.argmin(-1)
+        residuals = y[:, None] - features @ models.mT
+        nearest = residuals.abs().argmin(-1)
         moved_to = one_hot(nearest, n_clusters).to(y)
         moved = (moved_to != members).any(-1)
         members = moved_to
@@ -299,9 +299,10 @@ class TwoRisks:
 
     def scale_gradients(self, u: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Gradient (k + 1,) of P = (g_0 - g_1)^2, of u and S_e u - x_e (2, k + 1)."""
-        difference = 2 * (residual[0] - residual[1]) @ u
-        slopes = 4 * residual + 2 * self.cross  # of g_e
-        return 2 * difference * (slopes[0] - slopes[1])
+        first, second = residual
+        difference = 2 * (first - second) @ u
+        slope, other_slope = 4 * residual + 2 * self.cross  # of g_e
+        return 2 * difference * (slope - other_slope)
 
     def theta_gradients(self, u: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Gradient (k + 1,) of P = |D|^2 / k, D = dL^0/dtheta - dL^1/dtheta.
@@ -309,6 +310,8 @@ class TwoRisks:
         Of u (k + 1,) and S_e u - x_e (2, k + 1).
         """
         k = len(u) - 1
-        difference = 2 * (residual[0] - residual[1])[:k]
-        curvature = 2 * (self.second[0] - self.second[1])[:, :k]  # of the difference
+        first, second = residual
+        difference = 2 * (first - second)[:k]
+        moments, other_moments = self.second
+        curvature = 2 * (moments - other_moments)[:, :k]  # of the difference
         return 2 / k * curvature @ difference

@@ -61,7 +61,9 @@ def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
         learning_rate=options.inference_rate,
     )
     with torch.no_grad():
-        logits = torch.cat([inference(z), inference(z_validation)])
+        of_points = inference(z)
+        of_held_out = inference(z_validation)
+        logits = torch.cat([of_points, of_held_out])
         rho = torch.sigmoid(logits)
         memberships = torch.stack([rho, 1 - rho], -1)
         of_train = memberships[:n].mT
