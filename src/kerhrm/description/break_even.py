@@ -78,11 +78,14 @@ class BreakEven:
 def share_above(smaller: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Break-even shares of differences d in the smaller environment, and D in the
     others."""
-    smaller, others = np.asarray(smaller, float), np.asarray(others, float)
+    smaller = np.asarray(smaller, float)
+    others = np.asarray(others, float)
     with np.errstate(invalid="ignore", divide="ignore"):
         crossing = others / (others - smaller)
-    somewhere = np.where(others <= 0, 0.0, crossing)
-    return np.where(smaller < 0, somewhere, 1.0)
+    no_worse_in_others = others <= 0
+    better_in_smaller = smaller < 0
+    somewhere = np.where(no_worse_in_others, 0.0, crossing)
+    return np.where(better_in_smaller, somewhere, 1.0)
 
 
 def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven | None:
@@ -94,28 +97,33 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     """
     counts = losses.memberships * losses.weights[:, None]
     sizes = counts.sum(0)
-    if (sizes > 0).sum() < 2:
+    inhabited = sizes > 0
+    if inhabited.sum() < 2:
         return None
-    smallest = int(np.where(sizes > 0, sizes, np.inf).argmin())
+    sizes_of_inhabited = np.where(inhabited, sizes, np.inf)
+    smallest = int(sizes_of_inhabited.argmin())
     members = counts[:, smallest]
     others = counts.sum(1) - members
     difference = losses.kerhrm - losses.erm
-    parts = np.column_stack(
-        [members, members * difference, others, others * difference]
-    )
+    of_members = members * difference
+    of_others = others * difference
+    parts = np.column_stack([members, of_members, others, of_others])
     n = len(parts)
     random = stream(seed, "description", "break-even")
     shares = np.empty(draws)
     for draw in progress(range(draws), "draws of the bootstrap"):
-        times = np.bincount(random.integers(n, size=n), minlength=n)
+        drawn = random.integers(n, size=n)
+        times = np.bincount(drawn, minlength=n)
         shares[draw] = _share_of(times @ parts)
     low, high = np.quantile(shares, [0.025, 0.975])
+    names = environment_names(len(sizes))
+    now = sizes[smallest] / sizes.sum()
     return BreakEven(
-        environment=environment_names(len(sizes))[smallest],
-        share=float(_share_of(parts.sum(0))),
+        environment=names[smallest],
+        share=_share_of(parts.sum(0)),
         low=float(low),
         high=float(high),
-        now=float(sizes[smallest] / sizes.sum()),
+        now=float(now),
     )
 
 
@@ -124,4 +132,5 @@ def _share_of(sums: np.ndarray) -> float:
     n_members, of_members, n_others, of_others = sums
     in_members = of_members / max(n_members, 1e-300)
     in_others = of_others / max(n_others, 1e-300)
-    return float(share_above(in_members, in_others))
+    share = share_above(in_members, in_others)
+    return float(share)

@@ -91,7 +91,9 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
     """
     rows = known.rows
     found = dip_test(known.residuals) if known.continuous else None
-    residual_sd = float(np.sqrt(np.average(known.residuals**2, weights=rows.weights)))
+    squares = known.residuals**2
+    residual_variance = np.average(squares, weights=rows.weights)
+    residual_sd = float(np.sqrt(residual_variance))
     notes = [*known.notes, *_notes(known, found)]
     memberships = known.memberships
     if memberships is None or memberships.shape[1] < 2:
@@ -105,16 +107,13 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
             f"{left_out} columns are not in these regressions: sums of others, or too "
             "many for so few rows"
         )
-    share = float(np.average(memberships, axis=0, weights=rows.weights).min())
-    noise = _pooled(regressions, memberships)
-    supported = known.split == "fit" and known.detected
-    changes = smallest_changes(
-        rows,
-        residual_sd,
-        noise if supported else residual_sd,
-        share if supported else FIFTH,
-        known.visible,
-    )
+    noise = residual_sd
+    share = FIFTH
+    if known.split == "fit" and known.detected:
+        noise = _pooled(regressions, memberships)
+        shares = np.average(memberships, axis=0, weights=rows.weights)
+        share = float(shares.min())
+    changes = smallest_changes(rows, residual_sd, noise, share, known.visible)
     coefficients = slopes(regressions, names)
     if known.split == "mixture" and _out_of_sight(coefficients, changes):
         notes.append("no slope differs by so much that the pre-test would have seen it")
@@ -130,9 +129,11 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         "rootogram": rootogram(memberships),
         "stability": agreement,
     }
-    table = np.full((len(known.index), memberships.shape[1]), math.nan)
+    n_rows = len(known.index)
+    _, n_environments = memberships.shape
+    table = np.full((n_rows, n_environments), math.nan)
     table[rows.order] = memberships
-    columns = environment_names(memberships.shape[1])
+    columns = environment_names(n_environments)
     of_rows = pd.DataFrame(table, known.index, columns)
     return _described(known, of_rows, parts, changes, found, tuple(notes))
 
@@ -170,13 +171,16 @@ def _out_of_sight(coefficients: pd.DataFrame, changes: pd.DataFrame) -> bool:
     largest = of_columns.max() - of_columns.min()
     seen = changes["hidden"].reindex(largest.index)
     comparable = seen.notna()
-    return bool(comparable.any() and (largest < seen)[comparable].all())
+    below = (largest < seen)[comparable]
+    return bool(comparable.any() and below.all())
 
 
 def _pooled(regressions: list[Regression], memberships: np.ndarray) -> float:
     """Standard deviation of the residuals within environments."""
     squares = [regression.noise**2 for regression in regressions]
-    return float(np.sqrt(np.average(squares, weights=memberships.sum(0))))
+    sizes = memberships.sum(0)
+    variance = np.average(squares, weights=sizes)
+    return float(np.sqrt(variance))
 
 
 def _notes(known: Known, found: Dip | None) -> list[str]:
@@ -194,10 +198,10 @@ def _notes(known: Known, found: Dip | None) -> list[str]:
                 f"residuals of ERM have one mode ({dip}): no sign of a hidden shift of "
                 "the level"
             )
-    if (split := known.mixture) is not None:
-        notes.append(
-            f"number of environments: {split.by_bic} by BIC, which asks what explains "
-            f"the rows best; {split.by_icl} by ICL, which asks for groups that stand "
-            f"apart; {split.number} are shown"
-        )
+    split = known.mixture
+    if split is not None:
+        by_bic = f"{split.by_bic} by BIC, which asks what explains the rows best"
+        by_icl = f"{split.by_icl} by ICL, which asks for groups that stand apart"
+        shown = f"{split.number} are shown"
+        notes.append(f"number of environments: {by_bic}; {by_icl}; {shown}")
     return notes

@@ -52,55 +52,73 @@ class Dip:
 def dip_test(sample: np.ndarray) -> Dip:
     """Dip of a sample (n,), of more than 4 000 values every so many of the sorted."""
     ordered = np.sort(np.asarray(sample, float))
+    last = len(ordered) - 1
     if len(ordered) > MAX_ROWS:
-        kept = np.linspace(0, len(ordered) - 1, MAX_ROWS).round().astype(int)
+        even = np.linspace(0, last, MAX_ROWS)
+        kept = even.round().astype(int)
         ordered = ordered[kept]
     found = dip(ordered)
-    return Dip(found, _p_value(found, len(ordered)))
+    p_value = _p_value(found, len(ordered))
+    return Dip(found, p_value)
 
 
 def dip(sample: np.ndarray) -> float:
     """Hartigan's dip of a sample (n,)."""
-    values, counts = np.unique(np.asarray(sample, float), return_counts=True)
+    floats = np.asarray(sample, float)
+    values, counts = np.unique(floats, return_counts=True)
     above = np.cumsum(counts).astype(float)  # n F at each value
     below = above - counts  # and just before it
     n = above[-1]
-    low, high = 0, len(values) - 1
+    low = 0
+    high = len(values) - 1
     largest = 1.0
     while high > low:
         inside = slice(low, high + 1)
         x = values[inside]
-        convex = _hull(x, below[inside], 1.0)
-        concave = _hull(x, above[inside], -1.0)
-        minorant = np.interp(x, x[convex], below[inside][convex])
-        majorant = np.interp(x, x[concave], above[inside][concave])
+        f_below = below[inside]
+        f_above = above[inside]
+        convex = _hull(x, f_below, 1.0)
+        concave = _hull(x, f_above, -1.0)
+        minorant = np.interp(x, x[convex], f_below[convex])
+        majorant = np.interp(x, x[concave], f_above[concave])
         gap = majorant - minorant
         vertices = np.union1d(convex, concave)
-        widest = int(vertices[gap[vertices].argmax()])
+        place = gap[vertices].argmax()
+        widest = int(vertices[place])
         if gap[widest] <= largest:
             break
+        left = right = widest
         if widest in convex:
-            left, right = widest, int(concave[np.searchsorted(concave, widest)])
+            next_concave = np.searchsorted(concave, widest)
+            right = int(concave[next_concave])
         else:
-            left = int(convex[np.searchsorted(convex, widest, side="right") - 1])
-            right = widest
-        outside_left = (above[inside] - minorant)[:left].max(initial=0.0)
-        outside_right = (majorant - below[inside])[right + 1 :].max(initial=0.0)
+            next_convex = np.searchsorted(convex, widest, side="right")
+            left = int(convex[next_convex - 1])
+        to_minorant = f_above - minorant
+        to_majorant = majorant - f_below
+        outside_left = to_minorant[:left].max(initial=0.0)
+        outside_right = to_majorant[right + 1 :].max(initial=0.0)
         largest = max(largest, outside_left, outside_right)
         if (left, right) == (0, high - low):
             break
-        low, high = low + left, low + right
+        high = low + right
+        low = low + left
     return float(largest / (2 * n))
 
 
 def _hull(x: np.ndarray, heights: np.ndarray, sign: float) -> np.ndarray:
     """Numbers of the points on the lower hull of points (m,), sign 1; upper, -1."""
-    xs, ys = x.tolist(), (sign * heights).tolist()
+    xs = x.tolist()
+    ys = (sign * heights).tolist()
     hull: list[int] = []
     for i, (a, b) in enumerate(zip(xs, ys, strict=True)):
         while len(hull) > 1:
-            j, k = hull[-2], hull[-1]
-            if (ys[k] - ys[j]) * (a - xs[k]) < (b - ys[k]) * (xs[k] - xs[j]):
+            j, k = hull[-2:]
+            rise_to_k = ys[k] - ys[j]
+            run_to_k = xs[k] - xs[j]
+            rise = b - ys[k]
+            run = a - xs[k]
+            if rise_to_k * run < rise * run_to_k:
                 break
             hull.pop()
         hull.append(i)
@@ -111,7 +129,11 @@ def _p_value(found: float, n: int) -> float:
     """Share of uniform samples of n values with a dip as large, interpolated."""
     sizes = np.array(list(QUANTILES))
     table = np.array(list(QUANTILES.values()))
-    of_n = [np.interp(np.sqrt(n), np.sqrt(sizes), column) for column in table.T]
-    logarithm = np.interp(np.sqrt(n) * found, of_n, np.log(LEVELS))
-    below = np.sqrt(n) * found < of_n[0]
-    return 1.0 if below else float(np.exp(logarithm))
+    roots = np.sqrt(sizes)
+    root = np.sqrt(n)
+    quantiles = [np.interp(root, roots, column) for column in table.T]
+    scaled_dip = root * found
+    if scaled_dip < quantiles[0]:
+        return 1.0
+    logarithm = np.interp(scaled_dip, quantiles, np.log(LEVELS))
+    return float(np.exp(logarithm))

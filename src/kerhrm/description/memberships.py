@@ -15,15 +15,14 @@ def environments(
 ) -> pd.DataFrame:
     """A row for each environment: its ``share``, how many ``rows`` it is likeliest for,
     and its ``noise``, the standard deviation around its regression."""
-    number = memberships.shape[1]
-    return pd.DataFrame(
-        {
-            "share": np.average(memberships, axis=0, weights=rows.weights),
-            "rows": np.bincount(memberships.argmax(1), minlength=number),
-            "noise": [regression.noise for regression in regressions],
-        },
-        environment_names(number),
-    )
+    _, number = memberships.shape
+    likeliest = memberships.argmax(1)
+    columns = {
+        "share": np.average(memberships, axis=0, weights=rows.weights),
+        "rows": np.bincount(likeliest, minlength=number),
+        "noise": [regression.noise for regression in regressions],
+    }
+    return pd.DataFrame(columns, environment_names(number))
 
 
 def certain_rows(
@@ -34,16 +33,18 @@ def certain_rows(
     Columns ``environment``, ``row``, its label in the table's index, and
     ``membership``.
     """
+    _, number = memberships.shape
     likeliest = memberships.argmax(1)
     parts = []
-    for j, name in enumerate(environment_names(memberships.shape[1])):
+    for j, name in enumerate(environment_names(number)):
+        column = memberships[:, j]
         members = np.flatnonzero(likeliest == j)
-        by_membership = np.argsort(-memberships[members, j], kind="stable")
+        by_membership = np.argsort(-column[members], kind="stable")
         best = members[by_membership[:most]]
         part = {
             "environment": name,
             "row": rows.labels[best].to_numpy(),
-            "membership": memberships[best, j],
+            "membership": column[best],
         }
         parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)
@@ -58,6 +59,9 @@ def rootogram(memberships: np.ndarray) -> pd.DataFrame:
     """
     edges = np.linspace(0, 1, BINS + 1)
     index = pd.IntervalIndex.from_breaks(edges.round(1), name="membership")
-    counts = [np.histogram(column, edges)[0] for column in memberships.T]
-    names = environment_names(memberships.shape[1])
-    return pd.DataFrame(np.sqrt(np.array(counts).T), index, names)
+    _, number = memberships.shape
+    counts = np.empty((BINS, number))
+    for j, column in enumerate(memberships.T):
+        counts[:, j], _ = np.histogram(column, edges)
+    names = environment_names(number)
+    return pd.DataFrame(np.sqrt(counts), index, names)

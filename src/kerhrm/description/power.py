@@ -32,6 +32,7 @@ from kerhrm.description.regressions import independent_columns
 from kerhrm.description.rows import DescribedRows
 
 FIFTH = 0.2  #: share that ``visible`` is measured for
+#: of a difference that is seen: for a level of 5 % and a power of 80 %
 STANDARD_ERRORS = float(norm.ppf(0.975) + norm.ppf(0.8))
 
 
@@ -63,18 +64,25 @@ def smallest_changes(
         A row for each column: ``sd``, ``known``, ``hidden``; NaN of one that is
         constant or, where environments are known, a sum of others.
     """
-    sd = rows.x.std(0)
-    varies = sd > 1e-12 * np.maximum(np.abs(rows.x).max(0, initial=0.0), 1e-300)
+    x = rows.x
+    n = len(x)
+    sd = x.std(0)
+    sizes = np.abs(x).max(0, initial=0.0)
+    varies = sd > 1e-12 * np.maximum(sizes, 1e-300)
     left = np.full(len(sd), math.nan)
-    chosen = independent_columns(rows.x)
-    if len(chosen) and len(rows.x) > len(chosen) + 1:
-        scaled = (rows.x[:, chosen] - rows.x[:, chosen].mean(0)) / sd[chosen]
-        inverse = np.linalg.inv(scaled.T @ scaled / len(scaled))
+    chosen = independent_columns(x)
+    n_chosen = len(chosen)
+    if n_chosen and n > n_chosen + 1:
+        columns = x[:, chosen]
+        centred = columns - columns.mean(0)
+        scaled = centred / sd[chosen]
+        correlations = scaled.T @ scaled / n
+        inverse = np.linalg.inv(correlations)
         left[chosen] = sd[chosen] ** 2 / np.diag(inverse)
-    standard_error = noise / np.sqrt(len(rows.x) * left * share * (1 - share))
+    standard_error = noise / np.sqrt(n * left * share * (1 - share))
+    known = STANDARD_ERRORS * standard_error
     spread = np.where(varies, sd, math.nan)
-    hidden = residual_sd * math.sqrt(visible / (FIFTH * (1 - FIFTH))) / spread
-    return pd.DataFrame(
-        {"sd": sd, "known": STANDARD_ERRORS * standard_error, "hidden": hidden},
-        pd.Index(rows.names, name="column"),
-    )
+    in_residual_sds = math.sqrt(visible / (FIFTH * (1 - FIFTH)))
+    hidden = residual_sd * in_residual_sds / spread
+    changes = {"sd": sd, "known": known, "hidden": hidden}
+    return pd.DataFrame(changes, pd.Index(rows.names, name="column"))

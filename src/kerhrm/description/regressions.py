@@ -64,22 +64,30 @@ def weighted_least_squares(
     """Regress y (n,) on a design (n, p); rows count r (n,), 0 or more."""
     weighted = design * r[:, None]
     gram = design.T @ weighted
-    scale = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    scaled = gram / np.outer(scale, scale)
+    squared_lengths = np.maximum(np.diag(gram), 1e-300)
+    scale = np.sqrt(squared_lengths)
+    scales = np.outer(scale, scale)
+    scaled = gram / scales
     inverse = np.linalg.pinv(scaled, rcond=DEPENDENT, hermitian=True)
-    determined = np.abs(np.diag(inverse @ scaled) - 1) < 1e-6
-    inverse /= np.outer(scale, scale)
+    identity = np.diag(inverse @ scaled)
+    determined = np.abs(identity - 1) < 1e-6
+    inverse /= scales
     coefficients = inverse @ (weighted.T @ y)
     residuals = y - design @ coefficients
     leverage = np.einsum("ij,jk,ik->i", weighted, inverse, design)
     left = np.maximum(1 - leverage, 1e-6)
-    meat = weighted * (residuals / left)[:, None]
-    covariance = inverse @ (meat.T @ meat) @ inverse
-    n_effective = r.sum() ** 2 / max((r**2).sum(), 1e-300)
-    freedom = max(n_effective - design.shape[1], 1.0)
-    squares = float(r @ residuals**2) / max(r.sum(), 1e-300)
-    noise = np.sqrt(squares * n_effective / freedom)
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0))
+    left_out_residuals = residuals / left
+    scores = weighted * left_out_residuals[:, None]
+    covariance = inverse @ (scores.T @ scores) @ inverse
+    total = r.sum()
+    total_of_squares = (r**2).sum()
+    n_effective = total**2 / max(total_of_squares, 1e-300)
+    _, n_coefficients = design.shape
+    freedom = max(n_effective - n_coefficients, 1.0)
+    mean_square = float(r @ residuals**2) / max(total, 1e-300)
+    noise = np.sqrt(mean_square * n_effective / freedom)
+    variances = np.maximum(np.diag(covariance), 0)
+    errors = np.sqrt(variances)
     return Regression(
         coefficients=np.where(determined, coefficients, np.nan),
         errors=np.where(determined, errors, np.nan),
@@ -92,13 +100,18 @@ def independent_columns(x: np.ndarray) -> np.ndarray:
     """Numbers of columns (n, d) that vary, and are no sums of others and a constant."""
     centred = x - x.mean(0)
     scale = centred.std(0)
-    varies = np.flatnonzero(scale > 1e-12 * np.maximum(np.abs(x).max(0), 1e-300))
+    sizes = np.abs(x).max(0)
+    largest = np.maximum(sizes, 1e-300)
+    varies = np.flatnonzero(scale > 1e-12 * largest)
     if not len(varies):
         return varies
-    centred = centred[:, varies] / scale[varies]
-    _, r, pivots = qr(centred, mode="economic", pivoting=True)
-    sizes = np.abs(np.diag(r)) / np.sqrt(len(x))
-    return np.sort(varies[pivots[: len(sizes)][sizes**2 > DEPENDENT]])
+    standardised = centred[:, varies] / scale[varies]
+    _, r, pivots = qr(standardised, mode="economic", pivoting=True)
+    left = np.abs(np.diag(r)) / np.sqrt(len(x))
+    independent = left**2 > DEPENDENT
+    pivots_with_size = pivots[: len(left)]
+    chosen = pivots_with_size[independent]
+    return np.sort(varies[chosen])
 
 
 def environment_regressions(
@@ -112,25 +125,35 @@ def environment_regressions(
     """
     r = memberships * rows.weights[:, None]
     chosen = independent_columns(rows.x)
-    effective = r.sum(0) ** 2 / np.maximum((r**2).sum(0), 1e-300)
-    most = max(1, int(effective.min() / ROWS_PER_COEFFICIENT) - 1)
+    totals = r.sum(0)
+    totals_of_squares = (r**2).sum(0)
+    n_effective = totals**2 / np.maximum(totals_of_squares, 1e-300)
+    n_coefficients = int(n_effective.min() / ROWS_PER_COEFFICIENT)
+    most = max(1, n_coefficients - 1)
     if len(chosen) > most:
         alone = [_difference_alone(rows.x[:, j], rows.y, r) for j in chosen]
-        best = np.argsort(-np.array(alone), kind="stable")[:most]
+        difference = np.array(alone)
+        by_difference = np.argsort(-difference, kind="stable")
+        best = by_difference[:most]
         chosen = np.sort(chosen[best])
     x = rows.x[:, chosen]
-    centred = x - np.average(x, axis=0, weights=rows.weights)
-    design = np.column_stack([np.ones(len(x)), centred])
+    mean = np.average(x, axis=0, weights=rows.weights)
+    constant = np.ones(len(x))
+    design = np.column_stack([constant, x - mean])
     regressions = [weighted_least_squares(design, rows.y, part) for part in r.T]
     names = [LEVEL, *(rows.names[j] for j in chosen)]
-    return regressions, names, len(rows.names) - len(chosen)
+    n_left_out = len(rows.names) - len(chosen)
+    return regressions, names, n_left_out
 
 
 def _difference_alone(column: np.ndarray, y: np.ndarray, r: np.ndarray) -> float:
     """Difference of the slopes on one column (n,), in standard errors."""
-    design = np.column_stack([np.ones(len(column)), column - column.mean()])
+    constant = np.ones(len(column))
+    centred = column - column.mean()
+    design = np.column_stack([constant, centred])
     regressions = [weighted_least_squares(design, y, part) for part in r.T]
-    return float(differences(regressions)[1])
+    _, of_slope = differences(regressions)
+    return float(of_slope)
 
 
 def differences(regressions: list[Regression]) -> np.ndarray:
@@ -138,10 +161,12 @@ def differences(regressions: list[Regression]) -> np.ndarray:
     standard errors."""
     largest = np.zeros(len(regressions[0].coefficients))
     for first, second in itertools.combinations(regressions, 2):
-        errors = np.sqrt(first.errors**2 + second.errors**2)
+        variances = first.errors**2 + second.errors**2
+        errors = np.sqrt(variances)
         difference = np.abs(first.coefficients - second.coefficients)
         ratio = difference / np.maximum(errors, 1e-300)
-        largest = np.maximum(largest, np.nan_to_num(ratio))
+        comparable = np.nan_to_num(ratio)
+        largest = np.maximum(largest, comparable)
     return largest
 
 
@@ -160,13 +185,15 @@ def slopes(
     lines = []
     for j in ranked[:most]:
         for environment, fitted in zip(environments, regressions, strict=True):
-            half = stats.t.ppf(0.975, fitted.freedom) * fitted.errors[j]
+            coefficient = fitted.coefficients[j]
+            quantile = stats.t.ppf(0.975, fitted.freedom)
+            half = quantile * fitted.errors[j]
             line = {
                 "column": names[j],
                 "environment": environment,
-                "coefficient": fitted.coefficients[j],
-                "low": fitted.coefficients[j] - half,
-                "high": fitted.coefficients[j] + half,
+                "coefficient": coefficient,
+                "low": coefficient - half,
+                "high": coefficient + half,
                 "difference": difference[j],
             }
             lines.append(line)

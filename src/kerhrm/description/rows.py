@@ -56,12 +56,13 @@ class DescribedRows:
         counted = np.flatnonzero(weights > 0)
         keys = (*x[counted].T[::-1], y[counted])
         order = counted[np.lexsort(keys)]
+        mean_weight = weights[counted].mean()
         return cls(
             x=x[order],
             y=y[order],
             names=[names[j] for j in columns],
             labels=labels[order],
-            weights=weights[order] / weights[counted].mean(),
+            weights=weights[order] / mean_weight,
             order=order,
         )
 

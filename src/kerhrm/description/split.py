@@ -85,6 +85,11 @@ class _Candidate:
     bic: float
     icl: float
 
+    def line(self) -> dict[str, float | str]:
+        """Its line of :attr:`Split.candidates`."""
+        noise = "its own" if self.own_noise else "alike"
+        return {"BIC": self.bic, "ICL": self.icl, "noise": noise}
+
 
 def likely_split(rows: DescribedRows, seed: int = 0) -> Split | None:
     """Split rows in two to four, by ICL; None if they are too few for two regressions.
@@ -92,35 +97,30 @@ def likely_split(rows: DescribedRows, seed: int = 0) -> Split | None:
     The constant of each component is free, so that a shift of the level is a split.
     """
     psi, y, weights = _standardised(rows)
-    if len(y) < 4 * psi.shape[1]:
+    n, p = psi.shape
+    if n < 4 * p:
         return None
-    drawn = _drawn(len(y), seed)
+    drawn = _drawn(n, seed)
     of_fit = psi[drawn], y[drawn], weights[drawn]
     best: dict[int, _Candidate] = {}
     for number in progress(range(1, MOST + 1), "numbers of components"):
-        for own_noise in (False, True)[: 1 if number == 1 else 2]:
+        kinds_of_noise = (False,) if number == 1 else (False, True)
+        for own_noise in kinds_of_noise:
             candidate = _fit(*of_fit, number, own_noise=own_noise, seed=seed)
+            if candidate is None:
+                continue
             known = best.get(number)
-            if candidate and (known is None or candidate.icl < known.icl):
+            if known is None or candidate.icl < known.icl:
                 best[number] = candidate
-    several = [number for number in best if number > 1]
+    several = [candidate for number, candidate in best.items() if number > 1]
     if not several:
         return None
-    chosen = best[min(several, key=lambda number: best[number].icl)]
-    candidates = pd.DataFrame(
-        {
-            "BIC": [candidate.bic for candidate in best.values()],
-            "ICL": [candidate.icl for candidate in best.values()],
-            "noise": [
-                "its own" if candidate.own_noise else "alike"
-                for candidate in best.values()
-            ],
-        },
-        pd.Index(best, name="K"),
-    )
+    chosen = min(several, key=lambda candidate: candidate.icl)
+    lines = [candidate.line() for candidate in best.values()]
+    memberships = _memberships(chosen.mixture, psi, y)
     return Split(
-        memberships=_memberships(chosen.mixture, psi, y),
-        candidates=candidates,
+        memberships=memberships,
+        candidates=pd.DataFrame(lines, pd.Index(best, name="K")),
         own_noise=chosen.own_noise,
     )
 
@@ -131,7 +131,8 @@ def split_again(
     """Likeliest components (n,) of all rows, by a mixture of the same kind that is
     fitted to some of them, with starts of another seed."""
     psi, y, weights = _standardised(rows)
-    some = half[_drawn(len(half), seed)]
+    drawn = _drawn(len(half), seed)
+    some = half[drawn]
     fitted = _fit(
         psi[some],
         y[some],
@@ -142,22 +143,30 @@ def split_again(
     )
     if fitted is None:
         return np.zeros(len(y), dtype=np.int64)
-    return _memberships(fitted.mixture, psi, y).argmax(1)
+    memberships = _memberships(fitted.mixture, psi, y)
+    return memberships.argmax(1)
 
 
 def _standardised(rows: DescribedRows) -> tuple[Tensor, Tensor, Tensor]:
     """Columns and a constant (n, p), targets (n,) and weights (n,), in units of their
     standard deviations."""
     scale = rows.x.std(0)
-    varies = scale > 1e-12 * np.maximum(np.abs(rows.x).max(0), 1e-300)
-    x = (rows.x - rows.x.mean(0))[:, varies] / scale[varies]
-    most = max(1, len(x) // ROWS_PER_COEFFICIENT - 1)
-    psi = leading(x, most)
-    size = np.sqrt((psi**2).mean(0))
-    y = (rows.y - rows.y.mean()) / rows.y.std()
-    arrays = psi / np.where(size > 0, size, 1.0), y, rows.weights
-    psi_of_rows, targets, weights = (torch.from_numpy(array) for array in arrays)
-    return psi_of_rows, targets, weights
+    sizes = np.abs(rows.x).max(0)
+    largest = np.maximum(sizes, 1e-300)
+    varies = scale > 1e-12 * largest
+    centred = rows.x - rows.x.mean(0)
+    x = centred[:, varies] / scale[varies]
+    n_coefficients = len(x) // ROWS_PER_COEFFICIENT
+    most = max(1, n_coefficients - 1)
+    components = leading(x, most)
+    mean_square = (components**2).mean(0)
+    size = np.sqrt(mean_square)
+    unit = np.where(size > 0, size, 1.0)
+    psi = torch.from_numpy(components / unit)
+    centred_y = rows.y - rows.y.mean()
+    y = torch.from_numpy(centred_y / rows.y.std())
+    weights = torch.from_numpy(rows.weights)
+    return psi, y, weights
 
 
 def _drawn(n: int, seed: int) -> np.ndarray:
@@ -165,7 +174,8 @@ def _drawn(n: int, seed: int) -> np.ndarray:
     if n <= MAX_ROWS:
         return np.arange(n)
     random = stream(seed, "description", "rows")
-    return np.sort(random.choice(n, MAX_ROWS, replace=False))
+    drawn = random.choice(n, MAX_ROWS, replace=False)
+    return np.sort(drawn)
 
 
 def _fit(
@@ -176,29 +186,31 @@ def _fit(
     n, p = psi.shape
     weights = weights / weights.mean()
     starts = _starts(psi, y, number, seed)
-    mixtures = fit_mixture(
-        psi,
-        y,
-        starts,
-        ridge=RIDGE,
-        point_weights=weights,
-        em=EM(per_cluster=own_noise, max_iter=100),
-    )
-    noise_ratio = mixtures.sigma.amin(-1) / mixtures.sigma.amax(-1)
-    usable = (mixtures.weights >= MIN_SHARE).all(-1) & (noise_ratio > MIN_RATIO)
+    em = EM(per_cluster=own_noise, max_iter=100)
+    mixtures = fit_mixture(psi, y, starts, ridge=RIDGE, point_weights=weights, em=em)
+    large_enough = (mixtures.weights >= MIN_SHARE).all(-1)
+    least_noise = mixtures.sigma.amin(-1)
+    largest_noise = mixtures.sigma.amax(-1)
+    noise_ratio = least_noise / largest_noise
+    usable = large_enough & (noise_ratio > MIN_RATIO)
     if not bool(usable.any()):
         return None
     likelihood = mixtures.log_likelihood(psi, y, point_weights=weights)
-    best = int(likelihood.masked_fill(~usable, -torch.inf).argmax())
+    likelihood_of_usable = likelihood.masked_fill(~usable, -torch.inf)
+    best = int(likelihood_of_usable.argmax())
     r = mixtures.responsibilities(psi, y)[best]
-    entropy = -float(weights @ torch.special.xlogy(r, r).sum(-1))
-    n_parameters = number * p + number - 1 + (number if own_noise else 1)
-    bic = -2 * n * float(likelihood[best]) + n_parameters * np.log(n)
+    entropies = torch.special.xlogy(r, r).sum(-1)
+    entropy = -float(weights @ entropies)
+    n_noises = number if own_noise else 1
+    n_parameters = number * p + number - 1 + n_noises
+    best_likelihood = float(likelihood[best])
+    bic = -2 * n * best_likelihood + n_parameters * np.log(n)
+    icl = bic + 2 * entropy
     return _Candidate(
         mixture=mixtures.take(best),
         own_noise=own_noise,
         bic=float(bic),
-        icl=float(bic + 2 * entropy),
+        icl=float(icl),
     )
 
 
@@ -211,22 +223,28 @@ def _starts(psi: Tensor, y: Tensor, number: int, seed: int) -> Tensor:
     n, p = psi.shape
     if number == 1:
         return torch.ones(1, n, 1).to(psi)
-    coefficients = torch.linalg.lstsq(psi, y[:, None]).solution[:, 0]
+    solution = torch.linalg.lstsq(psi, y[:, None]).solution
+    coefficients = solution[:, 0]
     e = y - psi @ coefficients
-    scores = [e, e.abs(), *(e * psi[:, j] for j in range(min(p - 1, DIRECTED)))]
-    parts = []
+    scores = [e, e.abs()]
+    n_directed = min(p - 1, DIRECTED)
+    for j in range(n_directed):
+        scores.append(e * psi[:, j])
+    directed = []
     for score in scores:
         ranks = score.argsort(stable=True).argsort()
-        parts.append(one_hot(ranks * number // n, number).to(psi))
+        parts = ranks * number // n
+        directed.append(one_hot(parts, number).to(psi))
     random = random_starts(seed, RANDOM_STARTS, n, number, "description")
-    return torch.cat([torch.stack(parts), random.to(psi)])
+    return torch.cat([torch.stack(directed), random.to(psi)])
 
 
 def _memberships(mixture: Mixture, psi: Tensor, y: Tensor) -> np.ndarray:
     """Memberships (n, K), the largest component first."""
     largest_first = mixture.weights.argsort(descending=True, stable=True)
-    squares = (y[:, None] - psi @ mixture.theta.mT) ** 2
-    joint = (
-        mixture.weights.log() - mixture.sigma.log() - squares / (2 * mixture.sigma**2)
-    )
-    return torch.softmax(joint, -1)[:, largest_first].numpy()
+    residuals = y[:, None] - psi @ mixture.theta.mT
+    squares = residuals**2
+    distances = squares / (2 * mixture.sigma**2)
+    joint = mixture.weights.log() - mixture.sigma.log() - distances
+    memberships = torch.softmax(joint, -1)
+    return memberships[:, largest_first].numpy()

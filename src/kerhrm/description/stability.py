@@ -48,16 +48,16 @@ class Stability:
     def __str__(self) -> str:
         low, high = (round(end, 2) + 0.0 for end in self.range)  # no negative zero
         number = len(self.indices)
-        return (
-            f"{self.word}: {number} splits of half of the rows agree with this one to "
-            f"{self.median:.2f} ({low:.2f} to {high:.2f}; adjusted Rand index: 1 is "
-            "the same split, 0 is chance)"
-        )
+        agreement = f"{number} splits of half of the rows agree with this one to "
+        agreement += f"{self.median:.2f} ({low:.2f} to {high:.2f}"
+        scale = "adjusted Rand index: 1 is the same split, 0 is chance"
+        return f"{self.word}: {agreement}; {scale})"
 
     @property
     def word(self) -> str:
         """The median index in a word (Steinley, Psychological Methods 9(3), 2004)."""
-        return next(word for least, word in WORDS if self.median >= least)
+        median = self.median
+        return next(word for least, word in WORDS if median >= least)
 
 
 def stability(
@@ -80,8 +80,12 @@ def stability(
     indices = []
     for number in progress(range(times), "splits of half of the rows"):
         random = stream(seed, "description", "half", f"{number}")
-        half = np.sort(random.choice(n, n // 2, replace=False))
+        drawn = random.choice(n, n // 2, replace=False)
+        half = np.sort(drawn)
         labels = relabel(half, seed + number + 1)
         if labels is not None:
-            indices.append(float(adjusted_rand_score(likeliest, labels)))
-    return Stability(tuple(indices)) if indices else None
+            index = adjusted_rand_score(likeliest, labels)
+            indices.append(float(index))
+    if not indices:
+        return None
+    return Stability(tuple(indices))

@@ -1,6 +1,7 @@
 """A description as lines of text, and as HTML."""
 
 import html
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,9 +23,11 @@ NARROW = "95 % intervals, too narrow: the same rows made the split"
 SLOPES = "slopes that differ most, and the level at their means"
 CHANGES = "smallest difference of a slope that is seen in 80 % of such tables"
 #: headings of :attr:`Description.smallest_changes`
-SD, KNOWN = "sd of the column", "known environments"
+SD = "sd of the column"
+KNOWN = "known environments"
 #: hidden environments are those that were detected, else a fifth of the rows
-AS_DETECTED, A_FIFTH = "hidden, as these", "a hidden fifth"
+AS_DETECTED = "hidden, as these"
+A_FIFTH = "a hidden fifth"
 
 
 def lines(description: "Description") -> list[str]:
@@ -32,51 +35,70 @@ def lines(description: "Description") -> list[str]:
     d = description
     found = [d.verdict]
     if d.limits:
-        found += ["", "not excluded:", *(f"  {limit}" for limit in d.limits)]
+        limits = [f"  {limit}" for limit in d.limits]
+        found += ["", "not excluded:", *limits]
     if d.mark:
         found += ["", split_line(d)]
     if d.environments is not None:
-        found += ["", *table_of(d).to_string().splitlines()]
+        found += ["", *_table_lines(table_of(d))]
     if d.slopes is not None:
-        heading = slopes_heading(d)
-        found += ["", heading, *slopes_of(d).to_string().splitlines()]
+        found += ["", slopes_heading(d), *_table_lines(slopes_of(d))]
     if d.tree is not None:
-        found += ["", told_apart(d), *(f"  {escaped(rule)}" for rule in rules_of(d))]
+        rules = [f"  {escaped(rule)}" for rule in rules_of(d)]
+        found += ["", told_apart(d), *rules]
     if d.stability is not None:
         found += ["", f"stability: {d.stability}"]
     if not d.detected:
-        found += ["", CHANGES, *changes_of(d).to_string().splitlines()]
-    return [*found, *(["", *d.notes] if d.notes else [])]
+        found += ["", CHANGES, *_table_lines(changes_of(d))]
+    if d.notes:
+        found += ["", *d.notes]
+    return found
+
+
+def _table_lines(table: pd.DataFrame) -> list[str]:
+    return table.to_string().splitlines()
 
 
 def to_html(description: "Description") -> str:
     """Tables and lines; names from the data are escaped."""
     d = description
-    parts = [f"<p><b>{html.escape(d.verdict)}</b></p>"]
+    verdict = html.escape(d.verdict)
+    parts = [f"<p><b>{verdict}</b></p>"]
     if d.limits:
-        limits = "".join(f"<li>{html.escape(limit)}</li>" for limit in d.limits)
-        parts.append(f"<p>not excluded:</p><ul>{limits}</ul>")
+        parts += [_paragraph("not excluded:"), _list(d.limits)]
     if d.mark:
-        parts.append(f"<p>{html.escape(split_line(d))}</p>")
+        parts.append(_paragraph(split_line(d)))
     if d.environments is not None:
         parts.append(table_of(d).to_html(border=0))
     if d.slopes is not None:
-        heading = slopes_heading(d)
-        parts += [f"<p>{heading}</p>", slopes_of(d).to_html(border=0)]
+        parts.append(_paragraph(slopes_heading(d)))
+        parts.append(slopes_of(d).to_html(border=0))
     if d.tree is not None:
-        rules = "".join(f"<li>{html.escape(rule)}</li>" for rule in rules_of(d))
-        parts.append(f"<p>{html.escape(told_apart(d))}</p><ul>{rules}</ul>")
+        parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     if d.stability is not None:
-        parts.append(f"<p>stability: {html.escape(str(d.stability))}</p>")
-    parts += [f"<p>{CHANGES}</p>", changes_of(d).to_html(border=0)]
-    parts += [f"<p>{html.escape(note)}</p>" for note in d.notes]
+        parts.append(_paragraph(f"stability: {d.stability}"))
+    parts.append(_paragraph(CHANGES))
+    parts.append(changes_of(d).to_html(border=0))
+    for note in d.notes:
+        parts.append(_paragraph(note))
     return "".join(parts)
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _list(texts: Sequence[str]) -> str:
+    items = [f"<li>{html.escape(text)}</li>" for text in texts]
+    return f"<ul>{''.join(items)}</ul>"
 
 
 def split_line(description: "Description") -> str:
     """What to think of the split."""
     mark = description.mark
-    return f"most likely split, {mark}" if description.split == "mixture" else mark
+    if description.split == "mixture":
+        return f"most likely split, {mark}"
+    return mark
 
 
 def table_of(description: "Description") -> pd.DataFrame:
@@ -85,32 +107,35 @@ def table_of(description: "Description") -> pd.DataFrame:
     assert d.environments is not None
     assert d.memberships is not None
     assert d.certain is not None
-    certain = d.certain.groupby("environment")["row"]
-    rows = {
-        name: ", ".join(escaped(str(label))[:ROW] for label in labels)
-        for name, labels in certain
-    }
+    certain = {}
+    for name, labels in d.certain.groupby("environment")["row"]:
+        texts = [escaped(str(label))[:ROW] for label in labels]
+        certain[name] = ", ".join(texts)
     names = d.environments.index
-    sizes = d.environments["rows"]
+    total = d.environments["rows"].sum()
     memberships = d.memberships.dropna()
     likeliest = memberships.idxmax(axis=1)
-    sure = [(memberships.loc[likeliest == name, name] >= SURE).mean() for name in names]
-    return pd.DataFrame(
-        {
-            "likeliest for": [f"{n} rows ({n / sizes.sum():.0%})" for n in sizes],
-            "sure of them": [f"{share:.0%}" for share in sure],
-            "sd of noise": [number(noise) for noise in d.environments["noise"]],
-            "most certain rows, by index": [rows.get(name, "") for name in names],
-        },
-        names,
-    )
+    lines = []
+    for name, environment in d.environments.iterrows():
+        size = int(environment["rows"])
+        of_members = memberships.loc[likeliest == name, name]
+        sure = (of_members >= SURE).mean()
+        line = {
+            "likeliest for": f"{size} rows ({size / total:.0%})",
+            "sure of them": f"{sure:.0%}",
+            "sd of noise": number(environment["noise"]),
+            "most certain rows, by index": certain.get(name, ""),
+        }
+        lines.append(line)
+    return pd.DataFrame(lines, names)
 
 
 def slopes_heading(description: "Description") -> str:
     """What the coefficients are; those of a split that may be noise have no
     intervals."""
-    fitted = description.split == "fit"
-    return f"{SLOPES} ({NARROW})" if fitted else SLOPES
+    if description.split == "fit":
+        return f"{SLOPES} ({NARROW})"
+    return SLOPES
 
 
 def slopes_of(description: "Description") -> pd.DataFrame:
@@ -121,12 +146,16 @@ def slopes_of(description: "Description") -> pd.DataFrame:
     for _, row in slopes.iterrows():
         text = number(row["coefficient"])
         if description.split == "fit":
-            text += f" [{number(row['low'])}, {number(row['high'])}]"
+            low = number(row["low"])
+            high = number(row["high"])
+            text += f" [{low}, {high}]"
         cells.append(text)
     shown = slopes.assign(text=cells)
     wide = shown.pivot(index="column", columns="environment", values="text")
-    wide = wide.loc[list(dict.fromkeys(shown["column"]))]
-    wide.index = pd.Index([shortened(name) for name in wide.index])
+    in_order = dict.fromkeys(shown["column"])
+    wide = wide.loc[list(in_order)]
+    names = [shortened(name) for name in wide.index]
+    wide.index = pd.Index(names)
     return wide.rename_axis(columns=None)
 
 
@@ -136,10 +165,9 @@ def told_apart(description: "Description") -> str:
     assert tree is not None
     if not tree.says_more:
         return "no rule by two columns tells them apart"
-    return (
-        f"the columns tell them apart: rules name the right one for {tree.accuracy:.0%}"
-        f" of rows left out, and the larger one is right for {tree.majority:.0%}"
-    )
+    rules = f"rules name the right one for {tree.accuracy:.0%} of rows left out"
+    majority = f"the larger one is right for {tree.majority:.0%}"
+    return f"the columns tell them apart: {rules}, and {majority}"
 
 
 def rules_of(description: "Description") -> tuple[str, ...]:
@@ -154,13 +182,14 @@ def changes_of(description: "Description") -> pd.DataFrame:
     changes = description.smallest_changes.dropna(how="all", axis=1)
     if description.slopes is not None:
         first = [c for c in description.slopes["column"] if c in changes.index]
-        others = [c for c in changes.index if c not in set(first)]
-        changes = changes.loc[list(dict.fromkeys([*first, *others]))]
+        in_order = dict.fromkeys([*first, *changes.index])
+        changes = changes.loc[list(in_order)]
     fitted = description.detected and description.split == "fit"
     hidden = AS_DETECTED if fitted else A_FIFTH
     headings = {"sd": SD, "known": KNOWN, "hidden": hidden}
     shown = changes.iloc[:MOST_COLUMNS].rename(columns=headings)
-    shown.index = pd.Index([shortened(name) for name in shown.index])
+    names = [shortened(name) for name in shown.index]
+    shown.index = pd.Index(names)
     return shown.map(number)
 
 

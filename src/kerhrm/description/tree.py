@@ -10,7 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 from kerhrm.description.rows import DescribedRows, environment_names
 
 FOLDS = 5  #: of the cross-validation
-LEAST, LEAST_SHARE = 5, 0.02  #: rows of a leaf
+LEAST = 5  #: rows of a leaf
+LEAST_SHARE = 0.02  #: of a leaf among all rows
 LEAST_GAIN = 1e-3  #: of a split, in Gini's impurity
 
 
@@ -42,7 +43,8 @@ class Tree:
 
         By two standard errors of its share.
         """
-        deviation = math.sqrt(self.majority * (1 - self.majority) / self.n_rows)
+        variance = self.majority * (1 - self.majority) / self.n_rows
+        deviation = math.sqrt(variance)
         return self.accuracy > self.majority + 2 * deviation
 
 
@@ -55,28 +57,34 @@ def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
     """
     n, number = memberships.shape
     likeliest = memberships.argmax(1)
-    certainty = (number * memberships.max(1) - 1) / (number - 1)
+    largest = memberships.max(1)
+    certainty = (number * largest - 1) / (number - 1)
     weights = np.maximum(certainty, 0) * rows.weights + 1e-12
-    shares = np.bincount(likeliest, weights, minlength=number) / weights.sum()
+    total = weights.sum()
+    shares = np.bincount(likeliest, weights, minlength=number) / total
+    least_rows = math.ceil(LEAST_SHARE * n)
     tree = DecisionTreeClassifier(
         max_depth=2,
-        min_samples_leaf=max(LEAST, math.ceil(LEAST_SHARE * n)),
+        min_samples_leaf=max(LEAST, least_rows),
         min_impurity_decrease=LEAST_GAIN,
         random_state=0,
     )
     tree.fit(rows.x, likeliest, sample_weight=weights)
-    smallest = np.bincount(likeliest)
-    folds = min(FOLDS, int(smallest[smallest > 0].min()))
+    sizes = np.bincount(likeliest)
+    smallest = int(sizes[sizes > 0].min())
+    folds = min(FOLDS, smallest)
     accuracy = math.nan
     if folds >= 2:
+        split = StratifiedKFold(folds, shuffle=True, random_state=0)
         predicted = cross_val_predict(
             tree,
             rows.x,
             likeliest,
-            cv=StratifiedKFold(folds, shuffle=True, random_state=0),
+            cv=split,
             params={"sample_weight": weights},
         )
-        accuracy = float(weights @ (predicted == likeliest) / weights.sum())
+        right = predicted == likeliest
+        accuracy = float(weights @ right / total)
     return Tree(
         rules=tuple(_rules(tree, rows, memberships)),
         accuracy=accuracy,
@@ -96,18 +104,21 @@ def _rules(
 
     # of a column and side the deeper condition is the narrower one, and stands alone
     def descend(node: int, conditions: dict[tuple[int, str], str]) -> None:
-        left, right = fitted.children_left[node], fitted.children_right[node]
+        left = fitted.children_left[node]
+        right = fitted.children_right[node]
         if left == right:
             inside = leaf_of_row == node
+            n_rows = inside.sum()
             shares = memberships[inside].mean(0)
             best = int(shares.argmax())
-            told = " and ".join(conditions.values())
-            where = f"if {told}" if told else "everywhere"
-            found = f"{shares[best]:.0%} of {inside.sum()} rows"
-            rules.append(f"{where}: {names[best]} ({found})")
+            path = " and ".join(conditions.values())
+            where = f"if {path}" if path else "everywhere"
+            share = f"{shares[best]:.0%} of {n_rows} rows"
+            rules.append(f"{where}: {names[best]} ({share})")
             return
         j = fitted.feature[node]
-        below, above = _sides(rows.names[j], rows.x[:, j], fitted.threshold[node])
+        column = rows.x[:, j]
+        below, above = _sides(rows.names[j], column, fitted.threshold[node])
         descend(left, conditions | {(j, "below"): below})
         descend(right, conditions | {(j, "above"): above})
 
@@ -119,5 +130,6 @@ def _sides(name: str, column: np.ndarray, threshold: float) -> tuple[str, str]:
     """Conditions of both sides of a threshold; of two values, each is named."""
     values = np.unique(column)
     if len(values) == 2:
-        return f"{name} = {values[0]:g}", f"{name} = {values[1]:g}"
+        lower, upper = values
+        return f"{name} = {lower:g}", f"{name} = {upper:g}"
     return f"{name} <= {threshold:.4g}", f"{name} > {threshold:.4g}"

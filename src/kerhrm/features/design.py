@@ -44,8 +44,9 @@ class Design:
 
     def blocks(self) -> Iterator[Block]:
         """Rows and their columns, float64, of all points in order."""
-        if len(self) <= ROWS:
-            yield slice(0, len(self)), self._whole
+        n = len(self)
+        if n <= ROWS:
+            yield slice(0, n), self._whole
             return
         for rows in self._slices():
             yield rows, self._columns(rows)
@@ -56,14 +57,17 @@ class Design:
         Of many points tangent features are not made: their kernel is multiplied by
         ``span @ matrix``.
         """
-        if len(self) <= ROWS or self.kernel is None or self.span is None:
+        few = len(self) <= ROWS
+        if few or self.kernel is None or self.span is None:
             for rows, columns in self.blocks():
-                yield rows, (columns - mean) @ matrix
+                centred = columns - mean
+                yield rows, centred @ matrix
             return
-        d = self.inputs.shape[1]
+        _, d = self.inputs.shape
         of_inputs = matrix[:d]
-        of_kernel = self.span @ matrix[d:]
-        centre = mean[d:] @ matrix[d:]
+        of_tangents = matrix[d:]
+        of_kernel = self.span @ of_tangents
+        centre = mean[d:] @ of_tangents
         for rows in self._slices():
             product = self._kernel(rows) @ of_kernel
             inputs = self._scaled(rows) - mean[:d]
@@ -72,23 +76,29 @@ class Design:
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sums (q,) of the columns over all points, weighted by (n,)."""
-        if len(self) <= ROWS or self.kernel is None or self.span is None:
-            sums_of_blocks = (
-                (weights[rows, None] * columns).sum(0)
-                for rows, columns in self.blocks()
-            )
+        few = len(self) <= ROWS
+        if few or self.kernel is None or self.span is None:
+            sums_of_blocks = []
+            for rows, columns in self.blocks():
+                weighted = weights[rows, None] * columns
+                sums_of_blocks.append(weighted.sum(0))
             return np.asarray(sum(sums_of_blocks))
-        of_inputs = np.zeros(self.inputs.shape[1])
+        _, d = self.inputs.shape
+        of_inputs = np.zeros(d)
         of_kernel = 0.0
         for rows in self._slices():
-            of_inputs += weights[rows] @ self.inputs[rows].astype(float)
-            of_kernel = of_kernel + weights[rows] @ self._kernel(rows)
-        return np.concatenate([self.scale * of_inputs, of_kernel @ self.span])
+            inputs = self.inputs[rows].astype(float)
+            kernel = self._kernel(rows)
+            of_inputs += weights[rows] @ inputs
+            of_kernel = of_kernel + weights[rows] @ kernel
+        of_tangents = of_kernel @ self.span
+        return np.concatenate([self.scale * of_inputs, of_tangents])
 
     def _slices(self) -> Iterator[slice]:
         """Slices of at most :data:`ROWS` points, in order."""
-        for start in range(0, len(self), ROWS):
-            stop = min(start + ROWS, len(self))
+        n = len(self)
+        for start in range(0, n, ROWS):
+            stop = min(start + ROWS, n)
             yield slice(start, stop)
 
     def _kernel(self, rows: slice) -> np.ndarray:
@@ -98,11 +108,13 @@ class Design:
 
     def _scaled(self, rows: slice) -> np.ndarray:
         """Some rows of the inputs as columns, in double precision."""
-        return self.scale * self.inputs[rows].astype(float)
+        inputs = self.inputs[rows].astype(float)
+        return self.scale * inputs
 
     @cached_property
     def _whole(self) -> np.ndarray:
-        return self._columns(slice(0, len(self)))
+        every_row = slice(0, len(self))
+        return self._columns(every_row)
 
     def _columns(self, rows: slice) -> np.ndarray:
         inputs = self._scaled(rows)
@@ -114,8 +126,11 @@ class Design:
     def variance(self) -> float:
         """Sum of the columns' variances."""
         n = len(self)
-        mean = self.sums(np.ones(n)) / n
+        equal = np.ones(n)
+        mean = self.sums(equal) / n
         squares = np.zeros_like(mean)
         for _, columns in self.blocks():
-            squares = squares + ((columns - mean) ** 2).sum(0)
-        return float((squares / n).sum())
+            distances = columns - mean
+            squares = squares + (distances**2).sum(0)
+        variances = squares / n
+        return float(variances.sum())

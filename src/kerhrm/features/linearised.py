@@ -56,18 +56,21 @@ class Linearisation:
         """Directions sum_i c_ij phi(x_i) of the weights, of x (n, d) and c (n, J)."""
         weights = {}
         for name, weight in network.weights.items():
-            weights[name] = weight.detach().double().requires_grad_(True)
+            leaf = weight.detach().double()
+            weights[name] = leaf.requires_grad_(True)
         n_directions = coefficients.shape[-1]
         directions = {}
         for name, weight in weights.items():
             directions[name] = weight.new_zeros(n_directions, *weight.shape)
+        leaves = list(weights.values())
         for rows in _blocks(len(x)):
-            f = _outputs(network, weights, x[rows].double())
+            points = x[rows].double()
+            f = _outputs(network, weights, points)
             columns = coefficients[rows].double().unbind(-1)
             for j, column in enumerate(columns):
                 gradients = torch.autograd.grad(
                     f @ column,
-                    list(weights.values()),
+                    leaves,
                     retain_graph=True,
                     allow_unused=True,
                 )
@@ -82,8 +85,9 @@ class Linearisation:
         for name, weight in self.network.weights.items():
             weights[name] = weight.detach().double()
         n_points = len(x)
+        n_directions = _number_of(self.directions)
         f0 = x.new_empty(n_points, dtype=torch.float64)
-        derivatives = f0.new_empty(n_points, _number_of(self.directions))
+        derivatives = f0.new_empty(n_points, n_directions)
         for rows in _blocks(n_points):
             points = x[rows].double()
             if isinstance(self.network, MLP):
@@ -109,7 +113,8 @@ class Linearisation:
         directions = {}
         for name, direction in self.directions.items():
             directions[name] = direction.to(device)
-        return type(self)(self.network.to(device), directions)
+        network = self.network.to(device)
+        return type(self)(network, directions)
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -120,14 +125,17 @@ def _blocks(n: int) -> Iterator[slice]:
 
 def _number_of(directions: Mapping[str, Tensor]) -> int:
     """J, the number of directions."""
-    return len(next(iter(directions.values())))
+    first, *_ = directions.values()
+    return len(first)
 
 
 def _layers_along(
     directions: Mapping[str, Tensor], j: int
 ) -> list[tuple[Tensor, Tensor]]:
     """Change (D_l, e_l) of every layer of an MLP along direction j."""
-    direction = {name: along_all[j] for name, along_all in directions.items()}
+    direction = {}
+    for name, along_all in directions.items():
+        direction[name] = along_all[j]
     return layers(direction)
 
 
@@ -154,8 +162,9 @@ def _layer_by_layer(
     for j in range(_number_of(directions)):
         change = _layers_along(directions, j)
         first_change, first_shift = change[0]
+        tangent = torch.addmm(first_shift, x, first_change.T)
         changes.append(change)
-        tangents.append(torch.addmm(first_shift, x, first_change.T))
+        tangents.append(tangent)
     weight, bias = first_layer
     activations = torch.addmm(bias, x, weight.T)
     for number, (weight, bias) in enumerate(later_layers, start=1):
@@ -185,7 +194,9 @@ def _one_hidden_layer(
     along a direction (D, e, omega, gamma) of (W, b, w, c): the mask times a matrix of
     d + 1 columns gives the coefficients of x.
     """
-    (weight, bias), (out, level) = layers(weights)
+    hidden_layer, output_layer = layers(weights)
+    weight, bias = hidden_layer
+    out, level = output_layer
     hidden = torch.cat([weight, bias[:, None]], 1)
     levels = [level]
     slopes = [out.T * hidden]
@@ -194,15 +205,18 @@ def _one_hidden_layer(
         change, shift = hidden_change
         omega, gamma = out_change
         inner = torch.cat([change, shift[:, None]], 1)
-        slopes.append(out.T * inner + omega.T * hidden)
+        slope = out.T * inner + omega.T * hidden
+        slopes.append(slope)
         levels.append(gamma)
-    ones = x.new_ones(len(x), 1)
+    n_points = len(x)
+    ones = x.new_ones(n_points, 1)
     points = torch.cat([x, ones], 1)
-    active = (points @ hidden.T).gt_(0)
+    preactivations = points @ hidden.T
+    active = preactivations.gt_(0)
     coefficients = active @ torch.cat(slopes, 1)
-    coefficients = coefficients.view(len(x), len(slopes), -1)
-    outputs = (coefficients * points[:, None]).sum(-1)
-    outputs = outputs + torch.cat(levels)
+    coefficients = coefficients.view(n_points, len(slopes), -1)
+    terms = coefficients * points[:, None]
+    outputs = terms.sum(-1) + torch.cat(levels)
     return outputs[:, 0], outputs[:, 1:]
 
 
@@ -219,7 +233,9 @@ def _by_two_passes(
     The gradient u^T J of u^T f is linear in u, so that the derivative of its product
     with a direction with respect to u is J times that direction.
     """
-    leaves = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
+    leaves = {}
+    for name, weight in weights.items():
+        leaves[name] = weight.clone().requires_grad_()
     f = _outputs(network, leaves, x.clone())
     u = torch.zeros_like(f, requires_grad=True)
     gradients = torch.autograd.grad(
@@ -236,10 +252,10 @@ def _by_two_passes(
     n_directions = _number_of(directions)
     derivatives = f.new_empty(len(x), n_directions)
     for j in range(n_directions):
-        products = [
-            (gradient * directions[name][j]).sum()
-            for name, gradient in gradient_of.items()
-        ]
+        products = []
+        for name, gradient in gradient_of.items():
+            direction = directions[name][j]
+            products.append((gradient * direction).sum())
         product = torch.stack(products).sum()
         (derivatives[:, j],) = torch.autograd.grad(product, u, retain_graph=True)
     return f.detach(), derivatives
@@ -248,5 +264,6 @@ def _by_two_passes(
 def _outputs(network: Network, weights: Mapping[str, Tensor], points: Tensor) -> Tensor:
     """f of weights at points (m, d), by code that autograd differentiates: (m,)."""
     if isinstance(network, MLP):
-        return activations(layers(weights), points)[-1].squeeze(-1)
+        *_, output = activations(layers(weights), points)
+        return output.squeeze(-1)
     return network.forward(weights, points)

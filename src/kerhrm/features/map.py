@@ -81,7 +81,7 @@ class NTFMap:
         """
         require_kernel(x, "use landmarks (NystroemMap; features.n_landmarks of data)")
         ntf, f0 = extract(network, x)
-        u, s = reduce(ntf.kernel(ntf), k)
+        u, s = reduce(ntf.kernel(ntf), k)  # nothing else holds the kernel
         return cls(network=network, x=x, ntf=ntf, f0=f0.double(), u=u, s=s)
 
     @property
@@ -118,7 +118,8 @@ def require_kernel(x: Tensor, hint: str) -> None:
     PyTorch's to refuse."""
     n = len(x)
     if x.device.type == "cpu":
-        require(KERNEL_ENTRY * n**2, f"the kernel of {n} points", hint)
+        n_bytes = KERNEL_ENTRY * n**2
+        require(n_bytes, f"the kernel of {n} points", hint)
 
 
 def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -151,7 +152,8 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         raise KerhrmError(problem, "choose k in that range, or use more points")
     entry_rounding = torch.finfo(gram.dtype).eps
     gram = gram.double()
-    if gram.device.type == "cpu" and k < DENSE_SHARE * n:
+    on_cpu = gram.device.type == "cpu"
+    if on_cpu and k < DENSE_SHARE * n:
         eigenvalues, u = _leading_eigenpairs(gram, k)
     else:
         eigenvalues, u = torch.linalg.eigh(gram)
@@ -159,8 +161,10 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     eigenvalues = eigenvalues[:k]
     u = u[:, order[:k]]
     solver_rounding = n * torch.finfo(u.dtype).eps
-    floor = eigenvalues[0] * max(entry_rounding, solver_rounding)
-    rank = int((eigenvalues > floor).sum())
+    rounding = max(entry_rounding, solver_rounding)
+    floor = eigenvalues[0] * rounding
+    above_floor = eigenvalues > floor
+    rank = int(above_floor.sum())
     if rank < k:
         raise RankError(rank, k)
     return fix_signs(u), eigenvalues.sqrt()
@@ -169,7 +173,8 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Eigenvalues (k,) and vectors (n, k) of a Gram matrix (n, n), by ARPACK."""
     n = len(gram)
-    start = stream(0, "subspace").standard_normal(n)
+    random = stream(0, "subspace")
+    start = random.standard_normal(n)
     triangle = gram.numpy().T
 
     def times_gram(vector: np.ndarray) -> np.ndarray:
@@ -178,13 +183,14 @@ def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         return dsymv(1.0, triangle, vector.ravel())
 
     operator = LinearOperator((n, n), matvec=times_gram, dtype=float)
-    limit = one_blas_thread() if n <= ONE_THREAD else nullcontext()
-    with limit, counting("products with the Gram matrix") as count:
+    threads = one_blas_thread() if n <= ONE_THREAD else nullcontext()
+    with threads, counting("products with the Gram matrix") as count:
         eigenvalues, u = eigsh(operator, k, which="LA", v0=start)
     return torch.from_numpy(eigenvalues), torch.from_numpy(u)
 
 
 def fix_signs(u: Tensor) -> Tensor:
     """Flip columns so that the entry of largest modulus of each is positive."""
-    largest = u.abs().argmax(dim=0, keepdim=True)
-    return u * torch.sign(torch.gather(u, 0, largest))
+    rows = u.abs().argmax(dim=0, keepdim=True)
+    largest = torch.gather(u, 0, rows)
+    return u * torch.sign(largest)

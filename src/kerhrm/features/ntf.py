@@ -98,14 +98,16 @@ class FactoredNTF:
         kappa = self.inputs[0].new_empty(n, m)
         for start in progress(range(0, n, ROWS), "blocks of the Gram matrix"):
             rows = slice(start, start + ROWS)
-            columns = slice(start if symmetric else 0, m)
+            first_column = start if symmetric else 0
+            columns = slice(first_column, m)
             kappa[rows, columns] = self._block(other, rows, columns)
             if symmetric:
                 on_diagonal = kappa[rows, rows]
                 lower = on_diagonal.tril()
                 mirrored = on_diagonal.tril(-1).mT
                 on_diagonal.copy_(lower + mirrored)  # products round by position
-                kappa[rows.stop :, rows] = kappa[rows, rows.stop :].mT
+                right = kappa[rows, rows.stop :]
+                kappa[rows.stop :, rows] = right.mT
         return kappa
 
     def _block(self, other: "FactoredNTF", rows: slice, columns: slice) -> Tensor:
@@ -114,7 +116,8 @@ class FactoredNTF:
         factors = zip(self.inputs, self.deltas, other.inputs, other.deltas, strict=True)
         for a, delta, other_a, other_delta in factors:
             layer = affine(a[rows], other_a[columns]).add_(1)
-            layer.mul_(affine(delta[rows], other_delta[columns]))
+            of_deltas = affine(delta[rows], other_delta[columns])
+            layer.mul_(of_deltas)
             kappa = layer if kappa is None else kappa.add_(layer)
         assert kappa is not None  # a network has a layer
         return kappa
@@ -128,7 +131,8 @@ def factorise(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
     later_weights = [weight for weight, _ in mlp.layers[1:]]
     hidden = inputs[1:]
     for weight, activation in zip(later_weights[::-1], hidden[::-1], strict=True):
-        delta = (delta @ weight) * (activation > 0)
+        active = activation > 0
+        delta = (delta @ weight) * active
         deltas.insert(0, delta)
     return FactoredNTF(inputs, deltas), output.squeeze(-1)
 
@@ -158,7 +162,9 @@ class PerSampleNTF:
 
     def kernel(self, other: "PerSampleNTF") -> Tensor:
         """kappa(X, X'), (n, n'), summed in float64."""
-        total = self.x.new_zeros((len(self.x), len(other.x)), dtype=torch.float64)
+        n = len(self.x)
+        m = len(other.x)
+        total = self.x.new_zeros((n, m), dtype=torch.float64)
         n_weights = sum(w.numel() for w in self.network.weights.values())
         n_blocks = -(-n_weights // self.block_size)
         blocks = progress(self._blocks(), "blocks of the features", n_blocks)
@@ -198,22 +204,28 @@ class PerSampleNTF:
 
         def output(touched: dict[str, Tensor], point: Tensor) -> Tensor:
             all_weights = weights | touched
-            return self.network.forward(all_weights, point[None]).reshape(())
+            outputs = self.network.forward(all_weights, point[None])
+            return outputs.reshape(())
 
         def gradient(point: Tensor) -> Tensor:
             gradients = grad(output)(touched, point)
-            entries = [
-                gradients[name].flatten()[start:stop] for name, start, stop in block
-            ]
+            entries = []
+            for name, start, stop in block:
+                flat = gradients[name].flatten()
+                entries.append(flat[start:stop])
             return torch.cat(entries)
 
+        n = len(x)
         size = sum(stop - start for _, start, stop in block)
-        phi = x.new_empty((len(x), size), dtype=torch.float64)
+        phi = x.new_empty((n, size), dtype=torch.float64)
         # a gradient has the size of whole tensors before it is cut to the block
         whole_size = sum(w.numel() for w in touched.values())
-        chunk_size = max(1, min(self.chunk_size, len(x) * size // whole_size))
-        for first in progress(range(0, len(x), chunk_size), "gradients"):
+        that_fit = n * size // whole_size
+        chunk_size = max(1, min(self.chunk_size, that_fit))
+        of_points = vmap(gradient)
+        for first in progress(range(0, n, chunk_size), "gradients"):
             rows = slice(first, first + chunk_size)
             with derivatives_of(self.network):
-                phi[rows].copy_(vmap(gradient)(x[rows]))
+                gradients_of_rows = of_points(x[rows])
+                phi[rows].copy_(gradients_of_rows)
         return phi

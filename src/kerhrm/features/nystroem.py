@@ -107,15 +107,19 @@ class NystroemMap:
                 larger = f"options=NystroemOptions(n_landmarks={k})"
                 hint = f"{hint}, or raise n_landmarks: {larger}"
             raise KerhrmError(problem, hint)
-        drawn = stream(seed, "landmarks").choice(n, m, replace=False)
-        z = x[torch.from_numpy(drawn).to(x.device)]
+        random = stream(seed, "landmarks")
+        drawn = random.choice(n, m, replace=False)
+        landmarks = torch.from_numpy(drawn).to(x.device)
+        z = x[landmarks]
         require_kernel(z, "lower n_landmarks")
-        n_directions = min(m, int(options.oversampling * k))
+        oversampled = int(options.oversampling * k)
+        n_directions = min(m, oversampled)
         whitening = _directions(network, z, n_directions, k)
         coordinates, f0 = _coordinates(network, z, whitening, x)
         s, rotation = _ritz(coordinates, k)
         u = coordinates @ (rotation / s)
-        signs = torch.sign(fix_signs(u)[0] * u[0])
+        with_signs = fix_signs(u)
+        signs = torch.sign(with_signs[0] * u[0])
         log.info("%d landmarks of %d points: s_1 = %.4g, s_k = %.4g", m, n, s[0], s[-1])
         return cls(
             network=network,
@@ -147,7 +151,8 @@ def _coordinates(
     network: Network, z: Tensor, weights: Tensor, x: Tensor
 ) -> tuple[Tensor, Tensor]:
     """kappa(x, Z) W and f_0 of points x (n, d), in bounded memory."""
-    n, k = len(x), weights.shape[-1]
+    n = len(x)
+    k = weights.shape[-1]
     landmarks, _ = extract(network, z)
     psi = weights.new_empty(n, k)
     f0 = weights.new_empty(n)
@@ -164,7 +169,9 @@ def _directions(network: Network, z: Tensor, q: int, k: int) -> Tensor:
     """B (B^T kappa(Z, Z) B)^(-1/2), (m, up to q): whitens kappa(., Z)."""
     ntf, _ = extract(network, z)
     gram = ntf.kernel(ntf).double()
-    draw = stream(0, "subspace").standard_normal((len(z), q))
+    m = len(z)
+    random = stream(0, "subspace")
+    draw = random.standard_normal((m, q))
     start = torch.from_numpy(draw).to(gram)
     basis, _ = torch.linalg.qr(gram @ start)
     for _ in range(POWER_ITERATIONS):
@@ -177,7 +184,8 @@ def _directions(network: Network, z: Tensor, q: int, k: int) -> Tensor:
     rank = int(kept.sum())
     if rank < k:
         raise RankError(rank, k)
-    whitening = basis @ (vectors[:, kept] / eigenvalues[kept].sqrt())
+    lengths = eigenvalues[kept].sqrt()
+    whitening = basis @ (vectors[:, kept] / lengths)
     return whitening.to(z.dtype)
 
 
@@ -186,6 +194,7 @@ def _ritz(coordinates: Tensor, k: int) -> tuple[Tensor, Tensor]:
     blocks = (block.double() for block in coordinates.split(BLOCK))
     second = sum(block.mT @ block for block in blocks)
     eigenvalues, vectors = torch.linalg.eigh(second)
-    s = eigenvalues[-k:].flip(-1).sqrt()
+    leading = eigenvalues[-k:].flip(-1)
+    s = leading.sqrt()
     rotation = vectors[:, -k:].flip(-1)
     return s.to(coordinates), rotation.to(coordinates)

@@ -84,8 +84,10 @@ class Columns:
         """
         n = len(x)
         n_landmarks = min(n_landmarks, n)
-        drawn = stream(seed, "landmarks").choice(n, n_landmarks, replace=False)
-        landmarks = x[torch.from_numpy(drawn).to(x.device)]
+        random = stream(seed, "landmarks")
+        drawn = random.choice(n, n_landmarks, replace=False)
+        numbers = torch.from_numpy(drawn).to(x.device)
+        landmarks = x[numbers]
         with torch.no_grad(), one_blas_thread():
             features, _ = extract(network, landmarks)
             span = _orthonormal_span(features)
@@ -96,7 +98,8 @@ class Columns:
             variance = plain.variance()
             scale = 1.0
             if variance > 0:
-                scale = float(np.sqrt(tangents.variance() / variance))
+                ratio = tangents.variance() / variance
+                scale = float(np.sqrt(ratio))
             both = Design(inputs, scale=scale, kernel=kernel, span=span)
             return cls(
                 inputs=RidgePath.decompose(plain, weights, units),
@@ -135,21 +138,24 @@ class Columns:
         ridge_of_whole, error_of_whole = self.whole.choose(y)
         if error_of_whole < error:
             path = self.whole
-            ridge, error = ridge_of_whole, error_of_whole
+            ridge = ridge_of_whole
+            error = error_of_whole
         beta, intercept = path.solve(y, ridge)
         d = len(self.inputs.mean)
         device = self.landmarks.device
         tangents = None
         if path is self.whole:
             beta[:d] *= self.scale
-            of_landmarks = torch.from_numpy(self.span @ beta[d:])
+            of_tangents = beta[d:]
+            of_landmarks = torch.from_numpy(self.span @ of_tangents)
             coefficients = of_landmarks[:, None].to(device)
             with torch.enable_grad():
                 tangents = Linearisation.along(
                     self.network, self.landmarks, coefficients
                 )
+        slopes = torch.from_numpy(beta[:d])
         return RidgeModel(
-            slopes=torch.from_numpy(beta[:d]).to(device),
+            slopes=slopes.to(device),
             intercept=intercept,
             tangents=tangents,
             ridge=ridge,
@@ -163,18 +169,22 @@ def _orthonormal_span(landmarks: TangentFeatures) -> np.ndarray:
     eigenvalues, vectors = np.linalg.eigh(gram)
     kernel_precision = 10 * np.finfo(np.float32).eps
     kept = eigenvalues > eigenvalues[-1] * kernel_precision
-    return np.asarray(vectors[:, kept] / np.sqrt(eigenvalues[kept]))
+    lengths = np.sqrt(eigenvalues[kept])
+    span = vectors[:, kept] / lengths
+    return np.asarray(span)
 
 
 def _kernel(network: Network, x: Tensor, landmarks: TangentFeatures) -> np.ndarray:
     """kappa(x, landmarks), (n, m), of points (n, d), :data:`ROWS` of them at a time."""
+    n = len(x)
     kernel: np.ndarray | None = None
-    for start in progress(range(0, len(x), ROWS), "blocks of points"):
+    for start in progress(range(0, n, ROWS), "blocks of points"):
         rows = slice(start, start + ROWS)
         features, _ = extract(network, x[rows])
         block = features.kernel(landmarks).cpu().numpy()
         if kernel is None:
-            kernel = np.empty((len(x), block.shape[1]), block.dtype)
+            _, m = block.shape
+            kernel = np.empty((n, m), block.dtype)
         kernel[rows] = block
     assert kernel is not None  # there are points
     return kernel
@@ -213,10 +223,11 @@ class RidgeModel:
 
     def to(self, device: torch.device | str) -> "RidgeModel":
         """The same on another device."""
+        slopes = self.slopes.to(device)
         tangents = self.tangents
         if tangents is not None:
             tangents = tangents.to(device)
-        return replace(self, slopes=self.slopes.to(device), tangents=tangents)
+        return replace(self, slopes=slopes, tangents=tangents)
 
 
 def fit_ridge(
@@ -272,9 +283,12 @@ def fit_ridge(
         weights=_array(weights),
         units=_array(units),
     )
-    return columns.fit(y.double().cpu().numpy())
+    labels = y.double().cpu().numpy()
+    return columns.fit(labels)
 
 
 def _array(tensor: Tensor | None) -> np.ndarray | None:
     """A tensor in double precision, or None as it is."""
-    return None if tensor is None else tensor.double().cpu().numpy()
+    if tensor is None:
+        return None
+    return tensor.double().cpu().numpy()

@@ -72,19 +72,18 @@ class RidgePath:
             units = np.ones(n)
         with one_blas_thread():
             mean = design.sums(weights) / n
-            root = np.sqrt(weights)[:, None]
-            centred = (
-                (rows, root[rows] * (block - mean)) for rows, block in design.blocks()
-            )
+            centred = _weighted_blocks(design, mean, weights)
             q = len(mean)
-            if q > max(MANY_COLUMNS, 2 * n):
+            many = max(MANY_COLUMNS, 2 * n)
+            if q > many:
                 eigenvalues, v = _by_points(centred)
             else:
                 second = np.zeros((q, q))
-                for _, block in centred:
+                for block in centred:
                     second += block.T @ block
                 eigenvalues, v = np.linalg.eigh(second)
-        floor = max(RANK_TOLERANCE * eigenvalues[-1], np.finfo(float).tiny)
+        tiny = np.finfo(float).tiny
+        floor = max(RANK_TOLERANCE * eigenvalues[-1], tiny)
         kept = eigenvalues > floor
         return cls(
             design=design,
@@ -118,18 +117,21 @@ class RidgePath:
 
     def shrinkage(self, ridge: float) -> np.ndarray:
         """s^2 / (s^2 + lambda) of the directions, (r,)."""
-        norm = self.values.sum() / len(self.design)
+        n = len(self.design)
+        norm = self.values.sum() / n
         return self.values / (self.values + ridge * norm)
 
     def _centred(self, y: np.ndarray) -> np.ndarray:
         """Labels less their mean, times the root of the weights."""
         mean = (self.weights * y).mean()
-        return np.sqrt(self.weights) * (y - mean)
+        root = np.sqrt(self.weights)
+        return root * (y - mean)
 
     @property
     def _own_share(self) -> np.ndarray:
         """Share (n,) of each point's unit in the mean of all labels."""
-        return self.weights / len(self.weights) / self.units
+        n = len(self.weights)
+        return self.weights / n / self.units
 
     def _along(self, y: np.ndarray) -> np.ndarray:
         """Coordinates U^T y (r,) of labels (n,)."""
@@ -146,7 +148,8 @@ class RidgePath:
         the others predicts, and lambda is infinite.
         """
         n = len(y)
-        left_out_residuals = self._centred(y) / (1 - self._own_share)
+        centred = self._centred(y)
+        left_out_residuals = centred / (1 - self._own_share)
         best_ridge = np.inf
         least_error = float(np.mean(left_out_residuals**2))
         if len(self.values) == 0:
@@ -154,7 +157,8 @@ class RidgePath:
         squares, leverage = self._by_ridge(y)
         errors = squares / n
         for ridge, error, highest in zip(RIDGES, errors, leverage, strict=True):
-            if highest <= LARGEST_LEVERAGE and error < least_error:
+            usable = highest <= LARGEST_LEVERAGE
+            if usable and error < least_error:
                 best_ridge = float(ridge)
                 least_error = float(error)
         return best_ridge, least_error
@@ -168,7 +172,8 @@ class RidgePath:
         leverage = np.zeros(len(RIDGES))
         with one_blas_thread():
             along = self._along(y)[:, None]
-            shrinkages = np.column_stack([self.shrinkage(ridge) for ridge in RIDGES])
+            of_ridges = [self.shrinkage(ridge) for ridge in RIDGES]
+            shrinkages = np.column_stack(of_ridges)
             for rows, u in self._left_blocks():
                 h = self.weights[rows, None] / n + u**2 @ shrinkages
                 h /= self.units[rows, None]
@@ -203,7 +208,8 @@ class RidgePath:
                 h = h / self.units[rows]
                 h = np.minimum(h, LARGEST_LEVERAGE)
                 fitted = u @ (shrinkage * along)
-                left_out_residuals = (centred[rows] - fitted) / (1 - h)
+                residuals = centred[rows] - fitted
+                left_out_residuals = residuals / (1 - h)
                 predictions[rows] = y[rows] - left_out_residuals / root[rows]
         return predictions
 
@@ -214,18 +220,32 @@ class RidgePath:
             return np.zeros_like(self.mean), float(mean)
         with one_blas_thread():
             along = self._along(y)
-            inverse = self.shrinkage(ridge) / np.sqrt(self.values)
+            lengths = np.sqrt(self.values)
+            inverse = self.shrinkage(ridge) / lengths
             beta = self.v @ (inverse * along)
         intercept = mean - self.mean @ beta
         return beta, float(intercept)
 
 
-def _by_points(centred: Iterator[Block]) -> tuple[np.ndarray, np.ndarray]:
+def _weighted_blocks(
+    design: Design, mean: np.ndarray, weights: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Columns (b, q) less their mean, times the root of the weights, block by block."""
+    root = np.sqrt(weights)[:, None]
+    for rows, block in design.blocks():
+        centred = block - mean
+        yield root[rows] * centred
+
+
+def _by_points(centred: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (n,) of Z^T Z and its eigenvectors (q, n), by those of Z Z^T (n, n).
 
     Of vectors with eigenvalue zero only the length may be wrong; nobody keeps them.
     """
-    z = np.concatenate([block for _, block in centred])
-    eigenvalues, u = np.linalg.eigh(z @ z.T)
-    lengths = np.sqrt(np.maximum(eigenvalues, np.finfo(float).tiny))
+    z = np.concatenate(list(centred))
+    gram = z @ z.T
+    eigenvalues, u = np.linalg.eigh(gram)
+    tiny = np.finfo(float).tiny
+    positive = np.maximum(eigenvalues, tiny)
+    lengths = np.sqrt(positive)
     return eigenvalues, z.T @ (u / lengths)

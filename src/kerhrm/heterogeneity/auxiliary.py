@@ -90,26 +90,37 @@ def covariance_measure(
     if len(y) < MIN_POINTS:
         return impossible(n_permutations)
     rows = _tested_rows(len(y))
-    indicators = _indicators(cells.cpu().numpy()[rows])
-    if not indicators.shape[1]:
+    cell_numbers = cells.cpu().numpy()
+    indicators = _indicators(cell_numbers[rows])
+    _, n_cells = indicators.shape
+    if n_cells == 0:
         return impossible(n_permutations)
-    inputs = _standardised(x.double().cpu().numpy()[rows])
-    labels = y.double().cpu().numpy()[rows]
-    share = np.ones(len(rows))
+    all_inputs = x.double().cpu().numpy()
+    all_labels = y.double().cpu().numpy()
+    inputs = _standardised(all_inputs[rows])
+    labels = all_labels[rows]
+    n_rows, n_inputs = inputs.shape
+    share = np.ones(n_rows)
     if weights is not None:
-        share = weights.double().cpu().numpy()[rows]
+        all_weights = weights.double().cpu().numpy()
+        share = all_weights[rows]
         share = share / share.mean()
-    network = build(NetworkOptions(), 0, x.shape[1])
+    network = build(NetworkOptions(), 0, n_inputs)
     points = torch.from_numpy(inputs).float()
     columns = Columns.extract(network, points, weights=share)
     with one_blas_thread():
-        e = labels - columns.less_smoothed(labels, SMOOTHING)
-        known = [columns.less_smoothed(column, SMOOTHING) for column in indicators.T]
-        r = indicators - np.column_stack(known)
-        psi = orthonormal(leading(inputs, MAX_FEATURES))
+        smoothed_labels = columns.less_smoothed(labels, SMOOTHING)
+        e = labels - smoothed_labels
+        smoothed_indicators = []
+        for indicator in indicators.T:
+            smoothed = columns.less_smoothed(indicator, SMOOTHING)
+            smoothed_indicators.append(smoothed)
+        r = indicators - np.column_stack(smoothed_indicators)
+        leading_inputs = leading(inputs, MAX_FEATURES)
+        psi = orthonormal(leading_inputs)
         of_cells = _whitened(r, share)
-        constant = np.ones((len(e), 1))
-        constants = of_cells.T @ (share * e) / len(e)
+        constant = np.ones((n_rows, 1))
+        constants = of_cells.T @ (share * e) / n_rows
         without_constants = e - of_cells @ constants
         by_inputs = _gains(psi, e, of_cells, share, n_permutations)
         by_constant = _gains(constant, e, of_cells, share, n_permutations)
@@ -122,34 +133,42 @@ def _tested_rows(n: int) -> np.ndarray:
     if n <= MAX_ROWS:
         return np.arange(n)
     random = stream(0, "auxiliary", "rows")
-    return np.sort(random.choice(n, MAX_ROWS, replace=False))
+    drawn = random.choice(n, MAX_ROWS, replace=False)
+    return np.sort(drawn)
 
 
 def _standardised(inputs: np.ndarray) -> np.ndarray:
     """Inputs (n, d) of mean 0 and deviation 1; constant ones are 0."""
     deviation = inputs.std(0)
-    scale = np.where(deviation > 0, deviation, 1.0)
-    return (inputs - inputs.mean(0)) / scale
+    varies = deviation > 0
+    scale = np.where(varies, deviation, 1.0)
+    centred = inputs - inputs.mean(0)
+    return centred / scale
 
 
 def _indicators(cells: np.ndarray) -> np.ndarray:
     """Indicators (n, C') of the cells with rows enough; rows of others are in none."""
     present, counts = np.unique(cells, return_counts=True)
-    n_cells = len(present)
-    present = present[counts >= CELL_ROWS]
-    if len(present) == n_cells:  # the last one follows from the others
-        present = present[:-1]
-    return (cells[:, None] == present).astype(float)
+    large_enough = counts >= CELL_ROWS
+    tested = present[large_enough]
+    if len(tested) == len(present):  # the last one follows from the others
+        tested = tested[:-1]
+    inside = cells[:, None] == tested
+    return inside.astype(float)
 
 
 def _whitened(terms: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Terms (n, q) of mean zero with the identity as covariance, (n, rank)."""
-    covariance = (weights[:, None] * terms).T @ terms
+    n = len(terms)
+    weighted = weights[:, None] * terms
+    covariance = weighted.T @ terms
     eigenvalues, vectors = np.linalg.eigh(covariance)
-    largest = max(eigenvalues[-1], np.finfo(float).tiny)
+    tiny = np.finfo(float).tiny
+    largest = max(eigenvalues[-1], tiny)
     kept = eigenvalues > SMALLEST * largest
-    lengths = np.sqrt(len(terms) / eigenvalues[kept])
-    return terms @ (vectors[:, kept] * lengths)
+    lengths = np.sqrt(n / eigenvalues[kept])
+    whitening = vectors[:, kept] * lengths
+    return terms @ whitening
 
 
 def _gains(
@@ -165,14 +184,21 @@ def _gains(
     weights (n,).
     """
     n = len(psi)
-    of_labels = _whitened(psi * residuals[:, None], weights)
+    terms = psi * residuals[:, None]
+    of_labels = _whitened(terms, weights)
     random = stream(0, "auxiliary", "signs")
     drawn = random.choice([-1.0, 1.0], (n_draws, n))
-    signs = np.vstack([np.ones(n), drawn]) * weights
-    rows_of_t = [(signs * column) @ of_cells for column in of_labels.T]
+    as_they_are = np.ones(n)
+    signs = np.vstack([as_they_are, drawn])
+    weighted_signs = signs * weights
+    rows_of_t = []
+    for column in of_labels.T:
+        signed = weighted_signs * column
+        rows_of_t.append(signed @ of_cells)
     t = np.stack(rows_of_t, axis=1) / math.sqrt(n)
     norms = np.linalg.norm(t, 2, axis=(1, 2))
-    return np.asarray(norms**2 / (2 * n))
+    gains = norms**2 / (2 * n)
+    return np.asarray(gains)
 
 
 def _largest(
@@ -186,15 +212,22 @@ def _largest(
     gains = np.stack([by_inputs, by_constant])
     centred = gains - gains.mean(1, keepdims=True)
     spread = gains.std(1, keepdims=True)
-    units = centred / np.maximum(spread, np.finfo(float).tiny)
+    tiny = np.finfo(float).tiny
+    units = centred / np.maximum(spread, tiny)
     largest = units.max(0)
-    p_value = float((largest >= largest[0] - CREDIT).mean())  # at least itself
-    p_beside = float((beside >= beside[0]).mean())
-    larger = int(units[:, 0].argmax())
+    reached = largest >= largest[0] - CREDIT  # at least by itself
+    p_value = float(reached.mean())
+    reached_beside = beside >= beside[0]
+    p_beside = float(reached_beside.mean())
+    detected = p_value <= level
+    still_detected = p_beside <= level
+    of_data = units[:, 0]
+    larger = int(of_data.argmax())
+    of_larger = gains[larger]
     return HeterogeneityResult(
-        gain=float(gains[larger, 0]),
-        null=gains[larger, 1:],
+        gain=float(of_larger[0]),
+        null=of_larger[1:],
         p_value=p_value,
-        detected=bool(p_value <= level),
-        constant_only=bool(p_value <= level < p_beside),
+        detected=detected,
+        constant_only=detected and not still_detected,
     )

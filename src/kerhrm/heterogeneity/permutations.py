@@ -50,9 +50,11 @@ def against_permutations(
 
     n = len(residuals)
     orders = _permutations(n, options.n_permutations, seed, groups)
-    credit = options.min_gain * math.sqrt(min(n, CREDIT_POINTS)) / n
+    n_credited = min(n, CREDIT_POINTS)
+    credit = options.min_gain * math.sqrt(n_credited) / n
+    permuted = residuals[orders]
     result = in_sequence(
-        gains(features, residuals[orders], options, seed),
+        gains(features, permuted, options, seed),
         n_permutations=options.n_permutations,
         level=options.level,
         credit=credit,
@@ -69,9 +71,11 @@ def _permutations(
         groups = np.zeros(n, dtype=np.int64)
     random = stream(seed, "heterogeneity", "permutations")
     together = np.argsort(groups, kind="stable")
-    orders = np.tile(np.arange(n), (1 + n_permutations, 1))
+    as_they_are = np.arange(n)
+    orders = np.tile(as_they_are, (1 + n_permutations, 1))
     for order in orders[1:]:
-        order[together] = np.lexsort((random.random(n), groups))
+        sort_keys = random.random(n)
+        order[together] = np.lexsort((sort_keys, groups))
     return orders
 
 
@@ -83,10 +87,12 @@ def in_sequence(
     gain = next(gains)
     null = np.full(n_permutations, np.nan)
     # one larger gain at least: without any p is not 0
-    enough = max(1, math.ceil(level * (1 + n_permutations) - 1e-9))
+    largest_rank = level * (1 + n_permutations)
+    enough = max(1, math.ceil(largest_rank - 1e-9))
     for n_drawn, of_permutation in enumerate(gains, start=1):
         null[n_drawn - 1] = of_permutation
-        n_larger = int((null >= gain - credit).sum())
+        reached = null >= gain - credit
+        n_larger = int(reached.sum())
         if n_larger == enough:
             p_value = n_larger / n_drawn
             break
@@ -101,6 +107,9 @@ def orthonormal(features: np.ndarray) -> np.ndarray:
     mean square one."""
     n = len(features)
     u, s, _ = np.linalg.svd(features, full_matrices=False)
-    floor = n * np.finfo(float).eps * s[0]
-    rank = int((s > floor).sum())
-    return np.ascontiguousarray(u[:, :rank] * np.sqrt(n))
+    eps = np.finfo(float).eps
+    floor = n * eps * s[0]
+    above_floor = s > floor
+    rank = int(above_floor.sum())
+    columns = u[:, :rank] * np.sqrt(n)
+    return np.ascontiguousarray(columns)

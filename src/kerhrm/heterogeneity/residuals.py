@@ -80,24 +80,37 @@ def scaled_residuals(
     mean : ndarray, (n,)
         m, in units of y's standard deviation.
     """
-    y = (y - y.mean()) / y.std()
-    standardised = StandardScaler().fit_transform(x).astype(np.float32)
-    network = build(NetworkOptions(), 0, x.shape[1])
-    columns = Columns.extract(network, torch.from_numpy(standardised))
+    centred = y - y.mean()
+    y = centred / y.std()
+    _, d = x.shape
+    standardised = StandardScaler().fit_transform(x)
+    points = torch.from_numpy(standardised.astype(np.float32))
+    network = build(NetworkOptions(), 0, d)
+    columns = Columns.extract(network, points)
     mean = rank_regression(columns, y)
-    size = np.abs(y - mean)
-    size = np.minimum(size, LARGEST * np.median(size) or np.inf)
-    size = np.maximum(size / size.mean(), 1e-3)  # gamma deviance wants positive values
+    residuals = y - mean
+    size = _fitted_sizes(residuals)
     from_median = np.abs(mean - np.median(mean))
     inputs = np.column_stack([x, mean, from_median])
     split = KFold(folds, shuffle=True, random_state=seed)
-    predictions = [
-        cross_val_predict(model, inputs, size, cv=split)
-        for model in progress([*scale_models()], "regressions of the noise's scale")
-    ]
+    predictions = []
+    for model in progress([*scale_models()], "regressions of the noise's scale"):
+        prediction = cross_val_predict(model, inputs, size, cv=split)
+        predictions.append(prediction)
     scale = min(predictions, key=lambda scale: mean_gamma_deviance(size, scale))
-    scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
-    return normal_scores((y - mean) / scale), scale, mean
+    in_medians = scale / np.median(scale)
+    scale = np.clip(in_medians, 1 / SPREAD, SPREAD)
+    scores = normal_scores(residuals / scale)
+    return scores, scale, mean
+
+
+def _fitted_sizes(residuals: np.ndarray) -> np.ndarray:
+    """Sizes of residuals (n,) that the scale is fitted to: cut, of mean about 1."""
+    size = np.abs(residuals)
+    largest = LARGEST * np.median(size) or np.inf
+    cut = np.minimum(size, largest)
+    in_means = cut / cut.mean()
+    return np.maximum(in_means, 1e-3)  # gamma deviance wants positive values
 
 
 def alike(scale: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -109,10 +122,14 @@ def alike(scale: np.ndarray, mean: np.ndarray) -> np.ndarray:
     n = len(scale)
     groups = np.empty(n, dtype=np.int64)
     by_scale = np.argsort(scale, kind="stable")
-    n_scales = max(1, round(math.sqrt(n // ALIKE)))
+    n_groups = n // ALIKE
+    root = round(math.sqrt(n_groups))
+    n_scales = max(1, root)
     number = 0
     for like_scale in np.array_split(by_scale, n_scales):
-        by_mean = like_scale[np.argsort(mean[like_scale], kind="stable")]
+        means = mean[like_scale]
+        order = np.argsort(means, kind="stable")
+        by_mean = like_scale[order]
         n_means = max(1, len(like_scale) // ALIKE)
         for group in np.array_split(by_mean, n_means):
             groups[group] = number
@@ -123,14 +140,18 @@ def alike(scale: np.ndarray, mean: np.ndarray) -> np.ndarray:
 def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
     """Predictions of each label (n,) by all others, with little dispersion of the
     residuals."""
+    n = len(y)
     mean, _ = columns.leave_one_out(y)
-    scores = normal_scores(y - mean)
-    least = float(scores @ (y - mean)) / len(y)
+    residuals = y - mean
+    scores = normal_scores(residuals)
+    least = float(scores @ residuals) / n
     step = least
     for _ in progress(range(RANK_STEPS), "steps of the regression by ranks"):
-        moved, _ = columns.leave_one_out(mean + step * scores)
-        ranked = normal_scores(y - moved)
-        dispersion = float(ranked @ (y - moved)) / len(y)
+        target = mean + step * scores
+        moved, _ = columns.leave_one_out(target)
+        residuals = y - moved
+        ranked = normal_scores(residuals)
+        dispersion = float(ranked @ residuals) / n
         if dispersion < least:
             mean = moved
             scores = ranked
@@ -143,12 +164,15 @@ def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
 def beside_atom(y: np.ndarray) -> np.ndarray:
     """Rows (n,), bool, without those of a frequent label among continuous ones."""
     _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
-    n_others = len(y) - counts.max()
-    frequent = n_others < (1 - ATOM) * len(y)
-    continuous = 2 * (counts == 1).sum() > n_others
+    n = len(y)
+    n_others = n - counts.max()
+    frequent = n_others < (1 - ATOM) * n
+    n_single = (counts == 1).sum()
+    continuous = 2 * n_single > n_others
     if frequent and continuous:
-        return np.asarray(inverse != counts.argmax())
-    return np.ones(len(y), dtype=bool)
+        other_label = inverse != counts.argmax()
+        return np.asarray(other_label)
+    return np.ones(n, dtype=bool)
 
 
 def spread_ties(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -161,7 +185,9 @@ def spread_ties(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
     first = 2 * labels[0] - middle[0]
     last = 2 * labels[-1] - middle[-1]
     edges = np.concatenate([[first], middle, [last]])
-    drawn = random.uniform(edges[inverse], edges[inverse + 1])
+    low = edges[inverse]
+    high = edges[inverse + 1]
+    drawn = random.uniform(low, high)
     tied = counts[inverse] > 1
     return np.where(tied, drawn, y)
 
@@ -170,7 +196,8 @@ def normal_scores(residuals: np.ndarray) -> np.ndarray:
     """Normal scores Phi^-1((rank - 1/2) / n) of residuals (n,)."""
     ranks = stats.rankdata(residuals)
     shares = (ranks - 0.5) / len(residuals)
-    return np.asarray(stats.norm.ppf(shares))
+    scores = stats.norm.ppf(shares)
+    return np.asarray(scores)
 
 
 def scale_models() -> Iterator[BaseEstimator]:
@@ -197,4 +224,5 @@ def _bent(x: np.ndarray) -> np.ndarray:
     """Inputs (n, d), their size and its logarithm; the log of a scale
     may follow each."""
     size = np.abs(x)
-    return np.column_stack([x, size, np.log(size + 0.1)])
+    log_size = np.log(size + 0.1)
+    return np.column_stack([x, size, log_size])

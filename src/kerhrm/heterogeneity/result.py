@@ -63,7 +63,9 @@ class HeterogeneityResult(Record):
         """
         if self.n_points == 0:
             return math.nan
-        share = np.interp(self.n_points, list(VISIBLE), list(VISIBLE.values()))
+        points = list(VISIBLE)
+        shares = list(VISIBLE.values())
+        share = np.interp(self.n_points, points, shares)
         return float(share)
 
     @property

@@ -69,32 +69,32 @@ def gains(
     n_starts = len(residuals) * options.n_init
     starts = random_starts(seed, n_starts, n, 2, "heterogeneity")
     by_set = starts.split(options.n_init)
-    sets = zip(torch.from_numpy(residuals), by_set, strict=True)
+    residual_sets = torch.from_numpy(residuals)
+    sets = zip(residual_sets, by_set, strict=True)
     for e, random in progress(sets, "permutations of the pre-test", len(residuals)):
-        yield _gain(leading(psi, e), e, random, options)
+        led = leading(psi, e)
+        yield _gain(led, e, random, options)
 
 
 def _gain(
     psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions
 ) -> float:
     """Gain on one set of residuals (n,)."""
-    mixtures = fit_mixture(
-        psi,
-        e,
-        torch.cat([directed_starts(psi, e), random]),
-        ridge=options.ridge,
-        em=EM(max_iter=options.em_max_iter, tol=options.em_tol),
-    )
+    directed = directed_starts(psi, e)
+    starts = torch.cat([directed, random])
+    em = EM(max_iter=options.em_max_iter, tol=options.em_tol)
+    mixtures = fit_mixture(psi, e, starts, ridge=options.ridge, em=em)
     everyone = torch.ones_like(psi[None, :, :1])
     regression = fit_mixture(psi, e, everyone, ridge=options.ridge)
-    alone = torch.maximum(
-        regression.log_likelihood(psi, e),
-        matched_likelihood(mixtures, psi, e),
-    )
+    constant_noise = regression.log_likelihood(psi, e)
+    matched = matched_likelihood(mixtures, psi, e)
+    alone = torch.maximum(constant_noise, matched)
     gain = mixtures.log_likelihood(psi, e) - alone
-    usable = (mixtures.weights >= options.min_share).all(-1)
-    best = torch.where(usable, gain, 0.0).max()
-    return max(0.0, float(best))
+    large_enough = mixtures.weights >= options.min_share
+    usable = large_enough.all(-1)
+    usable_gain = torch.where(usable, gain, 0.0)
+    best = float(usable_gain.max())
+    return max(0.0, best)
 
 
 def leading(psi: Tensor, e: Tensor) -> Tensor:
@@ -104,24 +104,31 @@ def leading(psi: Tensor, e: Tensor) -> Tensor:
         return psi
     first = psi.mT @ e
     second = _second_moment_directions(psi, e, SUBSPACE)
-    third = psi.mT @ (e**3 - 3 * e)
+    cubes = e**3 - 3 * e
+    third = psi.mT @ cubes
     directions = torch.column_stack([first, third, second])
-    return psi @ torch.linalg.qr(directions).Q
+    basis = torch.linalg.qr(directions).Q
+    return psi @ basis
 
 
 def _second_moment_directions(psi: Tensor, e: Tensor, number: int) -> Tensor:
     """Directions (k, number) along which E[(e^2 - 1) psi psi^T] is largest."""
-    second = psi.mT @ ((e**2 - 1)[:, None] * psi)
-    return torch.linalg.eigh(second).eigenvectors[:, -number:]
+    excess = e**2 - 1
+    weighted = excess[:, None] * psi
+    second = psi.mT @ weighted
+    vectors = torch.linalg.eigh(second).eigenvectors
+    return vectors[:, -number:]
 
 
 def directed_starts(psi: Tensor, e: Tensor) -> Tensor:
     """Responsibilities (3, n, 2) by moments of residuals e (n,), psi (n, k)."""
     second = _second_moment_directions(psi, e, DIRECTIONS).mT
-    third = (e**3 - 3 * e) @ psi
+    cubes = e**3 - 3 * e
+    third = cubes @ psi
     directions = torch.cat([second, third[None]])
     sides = directions @ psi.mT * e > 0
-    return torch.stack([sides, ~sides], dim=-1).to(psi)
+    starts = torch.stack([sides, ~sides], dim=-1)
+    return starts.to(psi)
 
 
 def matched_likelihood(mixtures: Mixture, psi: Tensor, y: Tensor) -> Tensor:
@@ -133,8 +140,11 @@ def matched_likelihood(mixtures: Mixture, psi: Tensor, y: Tensor) -> Tensor:
     weights = mixtures.weights.unsqueeze(-2)
     means = psi @ mixtures.theta.mT
     mean = (weights * means).sum(-1)
-    between = (weights * (means - mean.unsqueeze(-1)) ** 2).sum(-1)
-    within = (mixtures.weights * mixtures.sigma**2).sum(-1, keepdim=True)
+    distances = means - mean.unsqueeze(-1)
+    between = (weights * distances**2).sum(-1)
+    variances = mixtures.weights * mixtures.sigma**2
+    within = variances.sum(-1, keepdim=True)
     variance = within + between
     squares = (y - mean) ** 2 / variance
-    return -0.5 * (squares + variance.log() + LOG_2PI).mean(-1)
+    terms = squares + variance.log() + LOG_2PI
+    return -0.5 * terms.mean(-1)

@@ -119,7 +119,8 @@ def test_heterogeneity(
     )
 
     options = _read_options(options)
-    if isinstance(seed, bool) or not isinstance(seed, Integral):
+    whole = isinstance(seed, Integral) and not isinstance(seed, bool)
+    if not whole:
         problem = f"seed must be a whole number; got {shown(seed)}"
         raise KerhrmError(problem, "use seed=0")
     if x is None:
@@ -129,13 +130,19 @@ def test_heterogeneity(
     y = _numbers("y", y, ensure_2d=False)
     _check(features, x, y)
     rows = beside_atom(y)
-    features, x, y = features[rows], x[rows], y[rows]
+    features = features[rows]
+    x = x[rows]
+    y = y[rows]
     n = len(y)
-    if len(np.unique(y)) <= 2 or n < MIN_POINTS:
+    binary = len(np.unique(y)) <= 2
+    if binary or n < MIN_POINTS:
         return impossible(options.n_permutations)
-    features = features[:, : n // POINTS_PER_FEATURE]
-    y = spread_ties(y, stream(seed, "heterogeneity", "ties"))
-    seed_of_folds = int(stream(seed, "heterogeneity", "folds").integers(2**31))
+    most = n // POINTS_PER_FEATURE
+    features = features[:, :most]
+    random_of_ties = stream(seed, "heterogeneity", "ties")
+    y = spread_ties(y, random_of_ties)
+    random_of_folds = stream(seed, "heterogeneity", "folds")
+    seed_of_folds = int(random_of_folds.integers(2**31))
     scores, scale, mean = scaled_residuals(x, y, options.folds, seed_of_folds)
     features = orthonormal(features / scale[:, None])
     groups = alike(scale, mean)
@@ -161,17 +168,24 @@ def test_problem(
 
     Points are draws.
     """
-    points = torch.column_stack([x, problem.y.to(x)]).cpu().numpy()
-    differ = (points[1:] != points[:-1]).any(1)
-    rows = np.flatnonzero(np.append(True, differ))
+    labels = problem.y.to(x)
+    with_labels = torch.column_stack([x, labels])
+    points = with_labels.cpu().numpy()
+    differ = points[1:] != points[:-1]
+    is_first = np.append(True, differ.any(1))
+    rows = np.flatnonzero(is_first)
     counts = problem.counts[0].cpu().numpy()
-    rows = rows[counts[rows] > NO_WEIGHT * len(points)]
-    if len(rows) < MIN_POINTS:
+    counted = counts[rows] > NO_WEIGHT * len(points)
+    rows = rows[counted]
+    n = len(rows)
+    if n < MIN_POINTS:
         return impossible(options.n_permutations)
-    if len(rows) > MAX_TESTED:
+    if n > MAX_TESTED:
         random = stream(problem.seed, "heterogeneity", "rows")
-        rows = rows[np.sort(random.choice(len(rows), MAX_TESTED, replace=False))]
-    psi, _ = problem.reduced(min(options.k, len(problem.s)))
+        drawn = random.choice(n, MAX_TESTED, replace=False)
+        rows = rows[np.sort(drawn)]
+    k = min(options.k, len(problem.s))
+    psi, _ = problem.reduced(k)
     tested = torch.from_numpy(rows).to(x.device)
     return test_rows(
         psi=psi[tested],
@@ -196,8 +210,10 @@ def test_rows(
     labels = y.double().cpu().numpy()
     inputs = x.double().cpu().numpy()
     n, d = inputs.shape
-    if d + 1 <= beside_atom(labels).sum() // POINTS_PER_FEATURE:
-        features = np.column_stack([inputs, np.ones(n)])
+    n_beside = beside_atom(labels).sum()
+    if d + 1 <= n_beside // POINTS_PER_FEATURE:
+        constant = np.ones(n)
+        features = np.column_stack([inputs, constant])
     return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
 
 
@@ -212,16 +228,19 @@ def test_table(
     """
     from kerhrm.heterogeneity.residuals import beside_atom
 
-    points = np.unique(np.column_stack([y, x]), axis=0)
-    if len(points) < MIN_POINTS:
+    with_labels = np.column_stack([y, x])
+    points = np.unique(with_labels, axis=0)
+    n = len(points)
+    if n < MIN_POINTS:
         return impossible(options.n_permutations)
-    if len(points) > MAX_TESTED:
+    if n > MAX_TESTED:
         random = stream(0, "heterogeneity", "rows")
-        drawn = random.choice(len(points), MAX_TESTED, replace=False)
+        drawn = random.choice(n, MAX_TESTED, replace=False)
         points = points[np.sort(drawn)]
     labels = points[:, 0]
     inputs = points[:, 1:]
-    most = int(beside_atom(labels).sum()) // POINTS_PER_FEATURE - 1
+    n_beside = int(beside_atom(labels).sum())
+    most = n_beside // POINTS_PER_FEATURE - 1
     if inputs.shape[1] > most:
         most = min(most, options.k)
     features = leading(inputs, most)
@@ -235,7 +254,8 @@ def leading(x: np.ndarray, most: int) -> np.ndarray:
         centred = x - x.mean(0)
         u, s, _ = np.linalg.svd(centred, full_matrices=False)
         x = u[:, :most] * s[:most]
-    return np.column_stack([x, np.ones(len(x))])
+    constant = np.ones(len(x))
+    return np.column_stack([x, constant])
 
 
 for _function in (test_heterogeneity, test_problem, test_rows, test_table):
@@ -249,7 +269,8 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
 
     try:
         if np.ma.is_masked(array):
-            array = np.ma.filled(array.astype(float), np.nan)
+            numbers = array.astype(float)
+            array = np.ma.filled(numbers, np.nan)
         return check_array(array, dtype=np.float64, ensure_2d=ensure_2d)
     except (ValueError, TypeError) as error:
         first_line, *_ = str(error).split("\n")
@@ -263,14 +284,15 @@ def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     n = len(features)
     if len(x) != n or y.shape != (n,):
         shapes = f"features {features.shape}, inputs {x.shape}, labels {y.shape}"
-        raise KerhrmError(
-            f"{shapes} do not fit", "give one row of each for every point"
-        )
-    for name, array in (("features", features), ("x", x), ("y", y[:, None])):
+        problem = f"{shapes} do not fit"
+        raise KerhrmError(problem, "give one row of each for every point")
+    arrays = {"features": features, "x": x, "y": y[:, None]}
+    for name, array in arrays.items():
         finite = np.isfinite(array).all(axis=1)
         if not finite.all():
             row = f"row {finite.argmin()} (counted from 0)"
-            raise KerhrmError(f"{name} must be finite; {row} is not", "drop such rows")
+            problem = f"{name} must be finite; {row} is not"
+            raise KerhrmError(problem, "drop such rows")
     if n < MIN_POINTS:
         problem = f"n={n} points are too few to test"
         raise KerhrmError(problem, f"use {MIN_POINTS} or more")

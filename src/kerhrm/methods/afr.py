@@ -52,24 +52,20 @@ def train_afr(inputs: Inputs, options: AFROptions) -> Fitted:
     held_out = hold_out(inputs, options.share, "afr")
     base = train_erm_on(inputs, ~held_out, options, options.loss)
     last = LastLayer.of(base)
-    x, y = inputs.x[held_out], inputs.y[held_out].double()
+    x = inputs.x[held_out]
+    y = inputs.y[held_out].double()
     z = last.features(x)
     start = last.coefficients
     weights = afr_weights(z @ start, y, options.gamma, options.loss)
     change = solve(
         z, y, weights, start, penalty=options.penalty_weight, loss=options.loss
     )
-    wrong = [
-        errors(base, points, labels)
-        for points, labels in (
-            (inputs.x, inputs.y),
-            (inputs.x_validation, inputs.y_validation),
-        )
-    ]
-    return Fitted(
-        {"model": last.replaced(start + change)},
-        environments=one_hot_environments(torch.cat(wrong), 2),
-    )
+    model = last.replaced(start + change)
+    wrong = errors(base, inputs.x, inputs.y)
+    wrong_validation = errors(base, inputs.x_validation, inputs.y_validation)
+    both = torch.cat([wrong, wrong_validation])
+    environments = one_hot_environments(both, 2)
+    return Fitted({"model": model}, environments=environments)
 
 
 def hold_out(inputs: Inputs, share: float, name: str) -> Tensor:
@@ -78,8 +74,10 @@ def hold_out(inputs: Inputs, share: float, name: str) -> Tensor:
     Drawn by the stream ``name`` of the inputs' seed.
     """
     n = len(inputs.y)
-    count = min(max(1, round(share * n)), n - 1)
-    drawn = stream(inputs.seed, name).permutation(n)[:count]
+    rounded = round(share * n)
+    count = min(max(1, rounded), n - 1)
+    random = stream(inputs.seed, name)
+    drawn = random.permutation(n)[:count]
     held_out = torch.zeros(n, dtype=torch.bool)
     held_out[torch.from_numpy(drawn)] = True
     return held_out.to(inputs.y.device)
@@ -145,12 +143,15 @@ def solve(
     Tensor, (q,), float64
         The minimiser.
     """
+    _, q = z.shape
     f = z @ start
-    ridge = penalty * torch.eye(z.shape[1], dtype=z.dtype, device=z.device)
+    ridge = penalty * torch.eye(q, dtype=z.dtype, device=z.device)
     if loss == "squared":
-        weighted = 2 * weights * (y - f)
+        residuals = y - f
+        weighted = 2 * weights * residuals
         curvature = (2 * weights)[:, None] * z
-        return torch.linalg.solve(z.mT @ curvature + ridge, z.mT @ weighted)
+        hessian = z.mT @ curvature + ridge
+        return torch.linalg.solve(hessian, z.mT @ weighted)
 
     def value(change: Tensor) -> Tensor:
         losses = softplus(-y * (f + z @ change))
@@ -158,14 +159,17 @@ def solve(
 
     change = torch.zeros_like(start)
     for _ in range(NEWTON_STEPS):
-        wrong = torch.sigmoid(-y * (f + z @ change))
+        outputs = f + z @ change
+        wrong = torch.sigmoid(-y * outputs)
         gradient = penalty * change - z.mT @ (weights * y * wrong)
-        curvature = (weights * wrong * (1 - wrong))[:, None] * z
-        step = torch.linalg.solve(z.mT @ curvature + ridge, gradient)
+        curvatures = weights * wrong * (1 - wrong)
+        hessian = z.mT @ (curvatures[:, None] * z) + ridge
+        step = torch.linalg.solve(hessian, gradient)
         promised = gradient @ step
         if promised <= TOLERANCE:
             break
-        length, before = 1.0, value(change)
+        before = value(change)
+        length = 1.0
         while value(change - length * step) > before - length * promised / 4:
             length /= 2
         change = change - length * step

@@ -54,7 +54,8 @@ class AuxiliaryFit:
 
     def environments_of(self, z: np.ndarray) -> Tensor:
         """Environments (m, K) of points by their auxiliary variable (m, c) alone."""
-        return self.memberships[self.cells.locate(z)]
+        cells = self.cells.locate(z)
+        return self.memberships[cells]
 
 
 @torch.no_grad()
@@ -96,8 +97,9 @@ def fit_auxiliary(
     _check_rows(z, problem.y, "points")
     _check_rows(z_validation, problem.y_validation, "validation points")
     k_max = len(problem.s)
-    if max(options.k) > k_max:
-        text = f"k={max(options.k)} exceeds the {k_max} reduced features"
+    largest_k = max(options.k)
+    if largest_k > k_max:
+        text = f"k={largest_k} exceeds the {k_max} reduced features"
         raise KerhrmError(text, "lower k")
     cells = Cells.fit(z, options.n_cells, problem.seed)
     device = problem.u.device
@@ -107,10 +109,11 @@ def fit_auxiliary(
     if options.n_permutations is not None:
         result = covariance_measure(x, problem.y, of_train, options, problem.weights)
     if result is not None and not result.detected:
+        in_one = problem.target.new_ones(len(cells), 1)
         return AuxiliaryFit(
             cells=cells,
             result=result,
-            memberships=problem.target.new_ones(len(cells), 1),
+            memberships=in_one,
             iteration=None,
             direction=_pooled_direction(problem, options),
         )
@@ -121,10 +124,11 @@ def fit_auxiliary(
         problem, environments.train, environments.validation, options
     )
     direction = directions.winner(1)
+    candidate = options.k.index(direction.k)
     return AuxiliaryFit(
         cells=cells,
         result=result,
-        memberships=memberships[options.k.index(direction.k)],
+        memberships=memberships[candidate],
         iteration=Fit((environments,), (directions,), direction),
         direction=direction,
     )
@@ -132,8 +136,10 @@ def fit_auxiliary(
 
 def _check_rows(z: np.ndarray, y: Tensor, points: str) -> None:
     """Refuse an auxiliary variable without a row for each point."""
-    if len(z) != len(y):
-        problem = f"the auxiliary variable has {len(z)} rows for {len(y)} {points}"
+    n_rows = len(z)
+    n_points = len(y)
+    if n_rows != n_points:
+        problem = f"the auxiliary variable has {n_rows} rows for {n_points} {points}"
         raise KerhrmError(problem, "give one row for each point")
 
 
@@ -141,11 +147,14 @@ def _pooled_direction(problem: Problem, options: AuxiliaryOptions) -> Direction:
     """Direction of ERM: one environment with all points, and no penalty."""
     counts, counts_validation = problem.counts
     n_candidates = len(options.k)
+    train = counts.expand(n_candidates, -1)
+    validation = counts_validation.expand(n_candidates, -1)
+    without_penalty = options.model_copy(update={"alpha": [0.0]})
     directions = cell_directions(
         problem,
-        train=counts.expand(n_candidates, -1)[..., None],
-        validation=counts_validation.expand(n_candidates, -1)[..., None],
-        options=options.model_copy(update={"alpha": [0.0]}),
+        train=train[..., None],
+        validation=validation[..., None],
+        options=without_penalty,
     )
     return directions.winner(0)
 
@@ -167,8 +176,9 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     if fit.result is not None:
         chosen["p_value"] = fit.result.p_value
     networks: dict[str, Network] = {}
+    iteration = fit.iteration
     if options.training is not None:
-        environments = () if fit.iteration is None else fit.iteration.environments
+        environments = () if iteration is None else iteration.environments
         trained = train_network(
             inputs.network,
             inputs.x,
@@ -182,9 +192,10 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
         chosen["cosine_weight"] = trained.cosine_weight
     train = fit.environments_of(z)
     validation = fit.environments_of(z_validation)
+    both = torch.cat([train, validation])
     return Fitted(
         networks=networks,
         directions={"linear": direction.theta},
-        environments=torch.cat([train, validation]).float(),
+        environments=both.float(),
         chosen=chosen,
     )

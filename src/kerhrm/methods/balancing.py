@@ -99,14 +99,20 @@ def balance(groups: Tensor, how: Balance, seed: int) -> Sample:
         points = torch.arange(len(groups), device=groups.device)
     else:
         points = subsample(groups, seed)
-    return Sample(points, environment_means(groups[points]).mean(0))
+    means = environment_means(groups[points])
+    return Sample(points, weights=means.mean(0))
 
 
 def subsample(groups: Tensor, seed: int) -> Tensor:
     """Numbers (s,) of equally many points of each group, rising."""
-    order = torch.from_numpy(stream(seed, "balancing").permutation(len(groups)))
-    order = order.to(groups.device)
+    random = stream(seed, "balancing")
+    permutation = random.permutation(len(groups))
+    order = torch.from_numpy(permutation).to(groups.device)
+    ordered = groups[order]
     names, sizes = groups.unique(return_counts=True)
     smallest = int(sizes.min())
-    kept = [order[groups[order] == name][:smallest] for name in names]
+    kept = []
+    for name in names:
+        of_group = order[ordered == name]
+        kept.append(of_group[:smallest])
     return torch.cat(kept).sort().values

@@ -95,6 +95,7 @@ class Method:
         if task not in self.tasks:
             problem = f"{self.name} cannot learn a {task}, only a {self.tasks[0]}"
             raise KerhrmError(problem, "use another method")
-        if task == "regression" and getattr(options, "loss", None) == "logistic":
+        loss = getattr(options, "loss", None)
+        if task == "regression" and loss == "logistic":
             problem = "loss='logistic' needs labels, but the task is a regression"
             raise KerhrmError(problem, "set loss to 'squared'")

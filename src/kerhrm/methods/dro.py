@@ -36,12 +36,14 @@ def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:
         losses = (f - inputs.y) ** 2
         return worst_mean(losses, options.rho)
 
-    return Fitted({"model": inputs.train_model(objective, options)})
+    model = inputs.train_model(objective, options)
+    return Fitted({"model": model})
 
 
 def worst_mean(losses: Tensor, rho: float) -> Tensor:
     """Largest mean of losses (n,) over the chi-square ball; differentiable."""
-    return (worst_weights(losses, rho) * losses).sum()
+    weights = worst_weights(losses, rho)
+    return (weights * losses).sum()
 
 
 @torch.no_grad()
@@ -72,4 +74,5 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
         low = torch.where(descends, middle, low)
         high = torch.where(descends, high, middle)
     excess = (exact - low).clamp_min(0)
-    return (excess / excess.sum()).to(losses)
+    weights = excess / excess.sum()
+    return weights.to(losses)

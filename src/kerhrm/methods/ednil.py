@@ -71,7 +71,8 @@ class Descent(Generic[N]):
     def of(cls, network: N, device: torch.device, rate: float) -> "Descent[N]":
         """Train a copy of a network."""
         copy = network.trainable(device)
-        return cls(copy, Adam(list(copy.weights.values()), rate))
+        weights = list(copy.weights.values())
+        return cls(copy, Adam(weights, rate))
 
     def run(
         self,
@@ -97,13 +98,16 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     """Infer environments and learn on them, in turn."""
     heads = with_heads(inputs.network, options.n_environments, inputs.seed)
     inference = pretrained(heads, inputs, options)
-    invariant = Descent.of(inputs.network, inputs.x.device, options.learning_rate)
+    device = inputs.x.device
+    invariant = Descent.of(inputs.network, device, options.learning_rate)
     outputs = inputs.network.at(inputs.x)
     looks: list[BestWeights[Network]] = []
+    last = options.rounds - 1
     for number in progress(range(options.rounds), "rounds"):
         with torch.no_grad():
-            losses = point_loss(outputs(invariant.network), inputs.y, "logistic")
-        share = number / max(1, options.rounds - 1)
+            f = outputs(invariant.network)
+            losses = point_loss(f, inputs.y, "logistic")
+        share = number / max(1, last)
         infer = partial(
             inference_loss,
             inference.network,
@@ -126,13 +130,13 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
             options,
             penalty_weight=penalty_weight,
         )
-        last = number + 1 == options.rounds
-        if last and options.evaluate_every is not None:
+        if number == last and options.evaluate_every is not None:
             looks = [best_weights(invariant.network, inputs, validation, options)]
         invariant.run(learn, options.steps, looks)
     model = looks[0].network if looks else invariant.network.detached()
-    found = torch.cat([train, validation]).argmax(1)
-    environments = one_hot_environments(found, options.n_environments)
+    both = torch.cat([train, validation])
+    likeliest = both.argmax(1)
+    environments = one_hot_environments(likeliest, options.n_environments)
     return Fitted({"model": model}, environments=environments)
 
 
@@ -140,10 +144,9 @@ def both_memberships(
     network: MLP, inputs: Inputs, options: EDNILOptions
 ) -> tuple[Tensor, Tensor]:
     """:func:`memberships` of the training and of the validation points."""
-    return (
-        memberships(network, inputs.x, inputs.y, options),
-        memberships(network, inputs.x_validation, inputs.y_validation, options),
-    )
+    train = memberships(network, inputs.x, inputs.y, options)
+    validation = memberships(network, inputs.x_validation, inputs.y_validation, options)
+    return train, validation
 
 
 def best_weights(
@@ -158,7 +161,8 @@ def best_weights(
     def score(trained: Network) -> Tensor:
         f = trained(inputs.x_validation)
         scores = point_scores(f, inputs.y_validation, inputs.task)
-        return worst_environment_score(scores[None], members)[0]
+        (worst,) = worst_environment_score(scores[None], members)
+        return worst
 
     every = options.evaluate_every or options.steps
     return BestWeights(network.detached(), score, every=every, steps=options.steps)
@@ -173,33 +177,37 @@ def with_heads(network: Network, count: int, seed: int) -> MLP:
     Raises KerhrmError if the network is no perceptron.
     """
     last = LastLayer.of(network)
-    weight, _ = last.network.layers[-1]
-    width = weight.shape[1]
+    *hidden, (weight, _) = last.network.layers
+    number = len(hidden)
+    _, width = weight.shape
     bound = width**-0.5
     random = stream(seed, "heads")
-    drawn = torch.from_numpy(random.uniform(-bound, bound, (count, width + 1)))
-    drawn = drawn.to(weight)
-    number = len(last.network.layers) - 1
-    heads = {f"weight_{number}": drawn[:, :-1], f"bias_{number}": drawn[:, -1]}
-    return last.network.with_weights(last.network.weights | heads)
+    uniform = random.uniform(-bound, bound, (count, width + 1))
+    drawn = torch.from_numpy(uniform).to(weight)
+    weights = dict(last.network.weights)
+    weights[f"weight_{number}"] = drawn[:, :-1]
+    weights[f"bias_{number}"] = drawn[:, -1]
+    return last.network.with_weights(weights)
 
 
 def head_losses(network: MLP, x: Tensor, y: Tensor) -> Tensor:
     """Logistic losses of every head at points (n, d): (n, K)."""
-    outputs = activations(network.layers, x)[-1]
+    *_, outputs = activations(network.layers, x)
     return softplus(-y[:, None] * outputs)
 
 
 def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP]:
     """Train the shared layers and the first head by ERM; a new optimiser follows."""
-    first = Descent.of(heads, inputs.x.device, options.learning_rate)
+    device = inputs.x.device
+    first = Descent.of(heads, device, options.learning_rate)
 
     def risk() -> Tensor:
         losses = head_losses(first.network, inputs.x, inputs.y)
-        return losses[:, 0].mean() + decay(first.network, options.weight_decay)
+        of_first_head = losses[:, 0]
+        return of_first_head.mean() + decay(first.network, options.weight_decay)
 
     first.run(risk, options.reference_steps)
-    return Descent.of(first.network, inputs.x.device, options.learning_rate)
+    return Descent.of(first.network, device, options.learning_rate)
 
 
 def probabilities(losses: Tensor, temperature: float) -> Tensor:
@@ -230,7 +238,8 @@ def inference_loss(
     invariance_weight : float
         Of L_IP in this round.
     """
-    p = probabilities(head_losses(network, inputs.x, inputs.y), options.temperature)
+    of_heads = head_losses(network, inputs.x, inputs.y)
+    p = probabilities(of_heads, options.temperature)
     return (
         diversity_loss(p, options.balance_limit)
         + options.label_weight * label_information(p, inputs.y)
@@ -241,30 +250,42 @@ def inference_loss(
 
 def diversity_loss(p: Tensor, limit: float) -> Tensor:
     """L_ED of probabilities (n, K)."""
+    _, k = p.shape
     likeliest, environments = p.max(1)
-    sizes = environments.bincount(minlength=p.shape[1]).to(p)
-    weights = (sizes.max() / sizes[environments]).clamp(max=limit)
-    return -(weights @ likeliest.log()) / weights.sum()
+    sizes = environments.bincount(minlength=k).to(p)
+    ratios = sizes.max() / sizes[environments]
+    weights = ratios.clamp(max=limit)
+    log_likelihood = weights @ likeliest.log()
+    return -log_likelihood / weights.sum()
 
 
 def label_information(p: Tensor, y: Tensor) -> Tensor:
     """L_LI of probabilities (n, K) and labels (n,), in nats."""
-    mass = torch.stack([p[y <= 0].sum(0), p[y > 0].sum(0)], dim=1)
-    shares = mass / mass.sum(1, keepdim=True).clamp_min(LEAST_MASS)
-    return torch.special.xlogy(shares, 2 * shares).sum(1).mean()
+    of_lower = p[y <= 0].sum(0)
+    of_upper = p[y > 0].sum(0)
+    mass = torch.stack([of_lower, of_upper], dim=1)
+    total = mass.sum(1, keepdim=True)
+    shares = mass / total.clamp_min(LEAST_MASS)
+    divergences = torch.special.xlogy(shares, 2 * shares).sum(1)
+    return divergences.mean()
 
 
 def loss_variance(p: Tensor, losses: Tensor) -> Tensor:
     """L_IP of probabilities (n, K) and losses (n,)."""
-    means = losses @ p / p.sum(0).clamp_min(LEAST_MASS)
+    sums = losses @ p
+    mass = p.sum(0).clamp_min(LEAST_MASS)
+    means = sums / mass
     return means.var(correction=0)
 
 
 @torch.no_grad()
 def memberships(network: MLP, x: Tensor, y: Tensor, options: EDNILOptions) -> Tensor:
     """P (n, K) of the likeliest environment of each point, and 0 of the others."""
-    p = probabilities(head_losses(network, x, y), options.temperature)
-    return torch.where(one_hot(p.argmax(1), p.shape[1]) > 0, p, 0.0)
+    losses = head_losses(network, x, y)
+    p = probabilities(losses, options.temperature)
+    _, k = p.shape
+    is_likeliest = one_hot(p.argmax(1), k) > 0
+    return torch.where(is_likeliest, p, 0.0)
 
 
 def environment_weights(chosen: Tensor) -> tuple[Tensor, Tensor]:
@@ -285,8 +306,10 @@ def environment_weights(chosen: Tensor) -> tuple[Tensor, Tensor]:
     members = (chosen > 0).to(chosen)
     sizes = members.sum(0)
     occupied = sizes > 0
-    confidence = chosen.sum(0)[occupied] / sizes[occupied]
-    means = (members / sizes.clamp_min(1)).T[occupied]
+    sums = chosen.sum(0)[occupied]
+    confidence = sums / sizes[occupied]
+    columns = members / sizes.clamp_min(1)
+    means = columns.T[occupied]
     return confidence / confidence.sum(), means
 
 
@@ -302,7 +325,8 @@ def invariant_loss(
     """IRMv1 over weighted environments, as in :mod:`~kerhrm.methods.irm`."""
     weights, means = environments
     f = outputs(network)
-    risk = weights @ (means @ point_loss(f, y, "logistic"))
+    risks = means @ point_loss(f, y, "logistic")
+    risk = weights @ risks
     slopes = means @ scale_gradient(f, y, "logistic")
     total = risk + penalty_weight * weights @ slopes**2
     total = total + decay(network, options.weight_decay)

@@ -89,8 +89,10 @@ def infer_environments(
     Tensor, (n,), int64
         Environments 0 and 1.
     """
-    draw = stream(seed, name).standard_normal(len(gradient))
-    w = torch.from_numpy(draw).to(gradient).requires_grad_(True)
+    random = stream(seed, name)
+    draw = random.standard_normal(len(gradient))
+    start = torch.from_numpy(draw).to(gradient)
+    w = start.requires_grad_(True)
     optimiser = Adam([w], rate)
     for _ in progress(range(steps), "steps of the environments"):
         optimiser.zero_grad()
@@ -106,4 +108,5 @@ def soft_penalty(w: Tensor, gradient: Tensor) -> Tensor:
     q = torch.sigmoid(w)
     first = (q * gradient).mean(-1)
     second = ((1 - q) * gradient).mean(-1)
-    return (first**2 + second**2) / 2
+    squares = first**2 + second**2
+    return squares / 2

@@ -15,6 +15,8 @@ def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
     """Train a network, and keep the weights of its best validation score."""
 
     def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
-        return ((f - inputs.y) ** 2).mean()
+        squares = (f - inputs.y) ** 2
+        return squares.mean()
 
-    return Fitted({"model": inputs.train_model(squared_error, options)})
+    model = inputs.train_model(squared_error, options)
+    return Fitted({"model": model})

@@ -81,9 +81,11 @@ def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
 
     train = split(inputs.x, inputs.y, "evals-environments")
     validation = split(inputs.x_validation, inputs.y_validation, "evals-validation")
-    tried = list(candidates(base, inputs.x[held_out], inputs.y[held_out], options))
-    outputs = torch.stack([one.network(inputs.x_validation) for one in tried])
-    scores = point_scores(outputs, inputs.y_validation, inputs.task)
+    x = inputs.x[held_out]
+    y = inputs.y[held_out]
+    tried = list(candidates(base, x, y, options))
+    outputs = [candidate.network(inputs.x_validation) for candidate in tried]
+    scores = point_scores(torch.stack(outputs), inputs.y_validation, inputs.task)
     worst = worst_environment_score(scores, validation.T.to(scores))
     best = tried[int(worst.argmax())]
     return Fitted(
@@ -98,7 +100,8 @@ def by_gradient(environments: Tensor, gradient: Tensor) -> Tensor:
 
     Inference names them at random; so named they are ERM's hits and its errors.
     """
-    total = gradient @ (2 * environments - 1).to(gradient)
+    signs = (2 * environments - 1).to(gradient)
+    total = gradient @ signs
     return environments if total >= 0 else 1 - environments
 
 
@@ -107,13 +110,15 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Last layers by every share and every lambda, of points (n, d) held out."""
     last = LastLayer.of(base)
-    z, target = last.features(x)[:, :-1], y.double()
+    z = last.features(x)[:, :-1]
+    target = y.double()
     with torch.no_grad():
         losses = point_loss(base(x), y, "logistic")
     for selected, l1 in product(options.selected, options.l1):
         points = extremes(losses, y, selected)
         coefficients = lasso(z[points], target[points], l1)
-        yield Candidate(last.replaced(coefficients), selected, l1)
+        network = last.replaced(coefficients)
+        yield Candidate(network, selected, l1)
 
 
 def extremes(losses: Tensor, y: Tensor, selected: float) -> Tensor:
@@ -128,11 +133,13 @@ def extremes(losses: Tensor, y: Tensor, selected: float) -> Tensor:
         ones; as many of the other label.
     """
     labels, sizes = y.unique(return_counts=True)
-    k = max(1, round(selected * int(sizes.min())))
+    n_rarer = int(sizes.min())
+    k = max(1, round(selected * n_rarer))
     kept = []
     for label in labels:
         points = torch.nonzero(y == label).flatten()
-        order = points[losses[points].argsort(stable=True)]
+        by_loss = losses[points].argsort(stable=True)
+        order = points[by_loss]
         kept += [order[:k], order[-k:]]
     return torch.cat(kept).unique()
 
@@ -157,12 +164,15 @@ def lasso(z: Tensor, y: Tensor, l1: float) -> Tensor:
     mean = z.mean(0)
     scale = z.std(0, correction=0)
     scale = torch.where(scale > 0, scale, 1.0)
-    design = torch.cat([(z - mean) / scale, torch.ones_like(z[:, :1])], dim=1)
+    standardised = (z - mean) / scale
+    ones = torch.ones_like(z[:, :1])
+    design = torch.cat([standardised, ones], dim=1)
     threshold = torch.full_like(design[0], l1)
     threshold[-1] = 0  # the intercept
     v = minimise(design, y, threshold)
     slopes = v[:-1] / scale
-    return torch.cat([slopes, v[-1:] - slopes @ mean])
+    intercept = v[-1:] - slopes @ mean
+    return torch.cat([slopes, intercept])
 
 
 def minimise(z: Tensor, y: Tensor, threshold: Tensor) -> Tensor:
@@ -170,19 +180,26 @@ def minimise(z: Tensor, y: Tensor, threshold: Tensor) -> Tensor:
 
     By accelerated proximal gradients, started again where they go astray.
     """
-    step = 4 * len(z) / float(torch.linalg.matrix_norm(z, 2)) ** 2
+    n = len(z)
+    norm = float(torch.linalg.matrix_norm(z, 2))
+    step = 4 * n / norm**2
     v = torch.zeros_like(threshold)
-    ahead, momentum = v, 1.0
+    ahead = v
+    momentum = 1.0
     for _ in range(MAX_STEPS):
         wrong = torch.sigmoid(-y * (z @ ahead))
-        gradient = -z.mT @ (y * wrong) / len(z)
+        gradient = -z.mT @ (y * wrong) / n
         moved = ahead - step * gradient
-        new = moved.sign() * (moved.abs() - step * threshold).clamp_min(0)
-        if float((new - ahead).abs().max()) <= TOLERANCE * step:
+        size = moved.abs() - step * threshold
+        new = moved.sign() * size.clamp_min(0)
+        largest_change = float((new - ahead).abs().max())
+        if largest_change <= TOLERANCE * step:
             return new
-        if (ahead - new) @ (new - v) > 0:
+        change = new - v
+        if (ahead - new) @ change > 0:
             momentum = 1.0
         following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = new + (momentum - 1) / following * (new - v)
-        v, momentum = new, following
+        ahead = new + (momentum - 1) / following * change
+        v = new
+        momentum = following
     return v

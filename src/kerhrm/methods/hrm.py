@@ -46,17 +46,21 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
     environments are the clusters of the last turn, and a point goes to that of its
     smallest squared residual.
     """
-    x, y = inputs.x, inputs.y
-    everything = torch.ones(x.shape[1], dtype=torch.bool)
-    start = 2 * least_squares(x, y, everything).cpu().numpy()  # gates of 1/2
+    x = inputs.x
+    y = inputs.y
+    _, d = x.shape
+    everything = torch.ones(d, dtype=torch.bool)
+    coefficients = least_squares(x, y, everything)
+    start = 2 * coefficients.cpu().numpy()  # gates of 1/2
     p = np.zeros_like(start)
     for turn in progress(range(options.n_iterations), "iterations"):
         clustered_by = torch.from_numpy(p).to(x)
         environments, models = cluster(
             x, y, clustered_by, inputs.seed, options, str(turn)
         )
+        gradients = gradient_rows(x, y, environments)
         centre, _ = learn_gates(
-            gradient_rows(x, y, environments),
+            gradients,
             start,
             inputs.seed,
             options,
@@ -98,7 +102,8 @@ def least_squares(x: Tensor, y: Tensor, selected: Tensor) -> Tensor:
     """Coefficients of least norm (d,), zero off ``selected`` (d,), of points (n, d),
     (n,)."""
     columns = x * selected.to(x.device)
-    return least_norm(columns.double(), y.double()).to(x)
+    coefficients = least_norm(columns.double(), y.double())
+    return coefficients.to(x)
 
 
 def cluster(
@@ -117,9 +122,11 @@ def cluster(
     n, d = x.shape
     k = options.n_environments
     random = stream(seed, "hrm", "clusters", name)
-    environments = torch.from_numpy(random.integers(k, size=n)).to(x.device)
+    assigned = random.integers(k, size=n)
+    environments = torch.from_numpy(assigned).to(x.device)
     variant = (1 - p) * x
-    l1 = (options.cluster_l1 / d * p).cpu().numpy()
+    penalty = options.cluster_l1 / d * p
+    l1 = penalty.cpu().numpy()
     models = x.new_zeros(k, d)
     rounds = np.arange(options.cluster_rounds + 1)
     ends = rounds * options.cluster_steps // options.cluster_rounds
@@ -198,15 +205,18 @@ def gradient_rows(x: Tensor, y: Tensor, environments: Tensor) -> GradientRows:
     occupied = environments.unique()
     labels = torch.searchsorted(occupied, environments)
     k = len(occupied)
-    d = x.shape[1]
+    _, d = x.shape
     second, cross = cluster_moments(x, y, labels, k)
     before = np.arange(k)
-    mean_before = np.tri(k, k, -1) / np.maximum(before, 1)[:, None]
+    n_before = np.maximum(before, 1)
+    mean_before = np.tri(k, k, -1) / n_before[:, None]
     rows = np.eye(k) - mean_before
-    rows *= np.sqrt(before / ((before + 1) * k))[:, None]
+    factors = np.sqrt(before / ((before + 1) * k))
+    rows *= factors[:, None]
     rows[0] = 1 / k  # no environment is before the first
     rows = rows.astype(second.dtype)
-    slope = 2 * (rows @ second.reshape(k, -1))
+    flat = second.reshape(k, -1)
+    slope = 2 * (rows @ flat)
     offset = -2 * (rows @ cross)
     return GradientRows(slope.reshape(k * d, d), offset.reshape(k * d))
 
@@ -295,9 +305,11 @@ def gate_gradients(
 def cost_gradient(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
     """Derivative of sum_d p_d, or of (sum_d p_d - d)^2, with respect to c: (d,)."""
     sigma = options.gate_noise
-    exponential = np.exp(centre * centre * (-0.5 / sigma**2))
+    exponents = centre * centre * (-0.5 / sigma**2)
+    exponential = np.exp(exponents)
     density = exponential / (sigma * math.sqrt(2 * math.pi))
     if options.gate_goal == "few":
         return density
-    excess = (gate_probability(centre, sigma) - 1).sum()
+    p = gate_probability(centre, sigma)
+    excess = (p - 1).sum()
     return density * (2 * excess)

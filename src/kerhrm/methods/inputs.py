@@ -178,7 +178,8 @@ class Inputs:
             scores = point_scores(outputs, self.y_validation, self.task)
             if memberships is None:
                 return scores.mean()
-            return worst_environment_score(scores[None], memberships.double())[0]
+            (worst,) = worst_environment_score(scores[None], memberships.double())
+            return worst
 
         best = BestWeights(
             self.network,
@@ -197,7 +198,8 @@ class Inputs:
         if labels is None:
             return None
         present = labels.unique()
-        return (labels == present[:, None]).double()
+        members = labels == present[:, None]
+        return members.double()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on the environments that the inputs name."""
     environments = inputs.require_environments()
     means = environment_means(environments).to(inputs.x)
-    return train_on(means, inputs, options, inputs.validation_memberships())
+    memberships = inputs.validation_memberships()
+    return train_on(means, inputs, options, memberships)
 
 
 def train_on(
@@ -73,7 +74,8 @@ def decay(network: Network, weight: float) -> Tensor | float:
     """Weight times the sum of squares of a network's weights."""
     if weight == 0:
         return 0.0
-    return weight * sum((w**2).sum() for w in network.weights.values())
+    squares = sum((w**2).sum() for w in network.weights.values())
+    return weight * squares
 
 
 def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:

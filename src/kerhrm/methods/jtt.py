@@ -38,8 +38,8 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
     The validation points' environments are the identification network's errors on them.
     """
     wrong, held_out = identify(inputs, options)
-    upweighted = torch.where(wrong > 0, options.upweight, 1.0)
-    objective = weighted_loss(inputs, upweighted.to(inputs.y), options.loss)
+    weights = torch.where(wrong > 0, options.upweight, 1.0)
+    objective = weighted_loss(inputs, weights.to(inputs.y), options.loss)
     groups = one_hot_environments(held_out, 2).mT
     model = inputs.train_model(objective, options, groups)
     both = torch.cat([wrong, held_out])
@@ -66,10 +66,9 @@ def identify(inputs: Inputs, options: Any) -> tuple[Tensor, Tensor]:
     equal = weighted_loss(inputs, torch.ones_like(inputs.y), options.loss)
     steps = options.identification_steps
     identification = inputs.train(equal, options, steps=steps)
-    return (
-        errors(identification, inputs.x, inputs.y),
-        errors(identification, inputs.x_validation, inputs.y_validation),
-    )
+    wrong = errors(identification, inputs.x, inputs.y)
+    held_out = errors(identification, inputs.x_validation, inputs.y_validation)
+    return wrong, held_out
 
 
 def weighted_loss(inputs: Inputs, weights: Tensor, loss: PointLoss) -> Loss[Network]:
@@ -92,8 +91,8 @@ def train_closed_form(inputs: Inputs, options: ClosedFormOptions) -> Fitted:
     y = inputs.y.double()
     equal = torch.full_like(y, 1 / len(y))
     identification = weighted_least_squares(x, y, equal)
-    # a single row where nothing is wrong
-    groups = environment_means(errors(identification, x, y))
+    wrong = errors(identification, x, y)
+    groups = environment_means(wrong)  # a single row where nothing is wrong
     model = weighted_least_squares(x, y, groups.mean(0))
     return Fitted({"model": model})
 
@@ -110,7 +109,9 @@ def weighted_least_squares(
     centre = weights @ x
     level = weights @ y
     root = weights.sqrt()
-    slope = least_norm(root[:, None] * (x - centre), root * (y - level))
+    weighted_x = root[:, None] * (x - centre)
+    weighted_y = root * (y - level)
+    slope = least_norm(weighted_x, weighted_y)
 
     def model(points: Tensor) -> Tensor:
         outputs = level + (points - centre) @ slope

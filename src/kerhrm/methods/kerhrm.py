@@ -43,17 +43,22 @@ def finish(
     """Use that :func:`train_kerhrm` makes of the iterations of Algorithm 1."""
     problem = inputs.require_problem()
     result = inputs.heterogeneity
-    if result is None and options.pretest is not None and inputs.task == "regression":
+    untested = result is None and inputs.task == "regression"
+    if untested and options.pretest is not None:
         result = test_problem(problem, inputs.x, options.pretest)
     with torch.no_grad():
         final = loop.select_iteration(problem, environments, directions, options)
-        winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
+        winners = []
+        for t, of_iteration in enumerate(directions, start=1):
+            winners.append(of_iteration.winner(t))
         pooled = erm_direction(problem, options.k)
         first = winners[0]
         train = all_memberships(environments, "train")
         validation = all_memberships(environments, "validation")
-        memberships = torch.cat([train, validation], dim=-1).mT.float()
-        if options.pretest is not None and result is not None and result.homogeneous:
+        both = torch.cat([train, validation], dim=-1)
+        memberships = both.mT.float()
+        homogeneous = result is not None and result.homogeneous
+        if homogeneous and options.pretest is not None:
             final = pooled
             first = pooled
             memberships = torch.ones_like(memberships)

@@ -27,11 +27,11 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     without M_c's errors."""
     usual = KerHRMOptions()
     problem = inputs.require_problem()
-    environments = inputs.require_environments().to(problem.u.device)
+    device = problem.u.device
+    environments = inputs.require_environments().to(device)
     psi, _ = problem.reduced(options.k)
-    risks = environment_risks(
-        psi, problem.target, one_hot(environments).double(), ridge=usual.ridge
-    )
+    memberships = one_hot(environments).double()
+    risks = environment_risks(psi, problem.target, memberships, ridge=usual.ridge)
     (theta,) = minimisers(usual.penalty, psi, risks, [options.alpha])
     n_unused = len(problem.s) - options.k
     return Fitted(
@@ -45,12 +45,14 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
     made."""
     problem = inputs.require_problem()
     of_train, of_validation = split_points(inputs, options.split)
-    count = 1 + max(int(of_train.max()), int(of_validation.max()))
+    last = max(int(of_train.max()), int(of_validation.max()))
+    count = 1 + last
     n_candidates = len(options.k)
+    device = problem.u.device
 
     def memberships(environments: Tensor) -> Tensor:
-        members = one_hot(environments.to(problem.u.device), count).double()
-        return members.expand(n_candidates, -1, -1)
+        members = one_hot(environments.to(device), count)
+        return members.double().expand(n_candidates, -1, -1)
 
     given = Memberships(
         k=torch.tensor(options.k),
@@ -81,12 +83,12 @@ def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
 
     def errors(x: Tensor, y: Tensor) -> Tensor:
         predicted = fitted.predict(x)["model"] > 0
-        return (predicted != (y > 0)).long()
+        wrong = predicted != (y > 0)
+        return wrong.long()
 
-    return (
-        errors(inputs.x, inputs.y),
-        errors(inputs.x_validation, inputs.y_validation),
-    )
+    of_train = errors(inputs.x, inputs.y)
+    of_validation = errors(inputs.x_validation, inputs.y_validation)
+    return of_train, of_validation
 
 
 def train_grayscale(inputs: Inputs, options: ERMOptions) -> Fitted:
@@ -99,7 +101,12 @@ def train_grayscale(inputs: Inputs, options: ERMOptions) -> Fitted:
     )
     fitted = train_erm(gray, options)
     network = fitted.networks["model"]
-    return Fitted({"model": lambda points: network(without_colour(points))})
+
+    def model(points: Tensor) -> Tensor:
+        gray_points = without_colour(points)
+        return network(gray_points)
+
+    return Fitted({"model": model})
 
 
 def without_colour(x: Tensor) -> Tensor:
@@ -129,5 +136,7 @@ def least_norm(x: Tensor, y: Tensor) -> Tensor:
     Collinear predictors are no harm to the pseudo-inverse, by SVD.  The points are
     rounded to single precision: smaller singular values are that rounding.
     """
-    noise = max(x.shape) * torch.finfo(torch.float32).eps
-    return torch.linalg.pinv(x, rtol=noise) @ y
+    eps = torch.finfo(torch.float32).eps
+    noise = max(x.shape) * eps
+    inverse = torch.linalg.pinv(x, rtol=noise)
+    return inverse @ y

@@ -242,12 +242,15 @@ def check_method(name: str, method: Any) -> None:
 def _check_names(key: str, names: Any, known: tuple[str, ...]) -> None:
     """Refuse what is no tuple of different names, or not of the known ones."""
     texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-    if not texts or not names or "" in names or len({*names}) < len(names):
+    different = texts and len(set(names)) == len(names)
+    if not different or not names or "" in names:
         problem = f"{key} must be a tuple of different names; got {shown(names)}"
         example = known[0] if known else "model"
         raise KerhrmError(problem, f"write {key}=('{example}',)")
-    if known and not {*names} <= {*known}:
-        problem = f"{key} must be of {', '.join(known)}; got {shown(names)}"
+    unknown = set(names) - set(known)
+    if known and unknown:
+        choices = ", ".join(known)
+        problem = f"{key} must be of {choices}; got {shown(names)}"
         raise KerhrmError(problem, "correct it")
 
 
@@ -255,7 +258,8 @@ def _check_criterion(method: Method) -> None:
     """Refuse a criterion that does not exist, or that the method cannot have."""
     criterion: Any = method.criterion
     if criterion not in list(CRITERIA):
-        problem = f"criterion must be of {', '.join(CRITERIA)}"
+        choices = ", ".join(CRITERIA)
+        problem = f"criterion must be of {choices}"
         hint = "import one from kerhrm.methods.base"
         raise KerhrmError(f"{problem}; got {shown(criterion)}", hint)
     flag = CRITERIA[criterion]

@@ -63,7 +63,9 @@ from kerhrm.methods.options import ReleasedOptions
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
-CLUSTER_STEPS, CLUSTER_RATE, CLUSTER_L1 = 3000, 1e-3, 0.01  #: of the clusters' models
+CLUSTER_STEPS = 3000  #: of Adam, on the clusters' models
+CLUSTER_RATE = 1e-3  #: its learning rate
+CLUSTER_L1 = 0.01  #: lambda of the clusters' models
 STOP_SHARE = 0.1  #: clustering ends when at most this share of n / K points moves
 ANNEAL = 500  #: steps of theta before the penalty's weight applies
 GAIN = 0.1  #: of theta's Xavier start
@@ -93,12 +95,13 @@ def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     iterations: dict[int, tuple[Tensor, Tensor | None]] = {}
     for t in progress(range(1, options.n_iterations + 1), "iterations"):
         members = assign(variant, target, members, seed, t, options)
+        theta_start = xavier(seed, (k,), GAIN, "theta", f"t={t}")
         theta = learn_theta(
             psi,
             f0,
             y,
             members[:, :2],
-            start=xavier(seed, (k,), GAIN, "theta", f"t={t}"),
+            start=theta_start,
             options=options,
         )
         variant = orthogonal_update(psi, theta)
@@ -112,7 +115,8 @@ def _check_sizes(problem: Problem, options: ReleasedOptions) -> None:
     k = options.k
     n, k_max = problem.u.shape
     several = options.n_iterations > 1
-    if k > k_max or (k == 1 and several):
+    too_few = k == 1 and several
+    if too_few or k > k_max:
         text = f"k must be from 2 to the {k_max} reduced features; got {k}"
         raise KerhrmError(text, "change k")
     if options.n_environments > n:
@@ -134,17 +138,18 @@ def assign(
     warning.
     """
     n, n_clusters = members.shape
+    n_settled = STOP_SHARE * n / n_clusters
     intercept = torch.ones_like(psi[:, :1])
     features = torch.cat([psi, intercept], 1)
     for reassignment in range(1, options.max_reassignments + 1):
         name = (f"t={iteration}", f"reassignment={reassignment}")
         models = fit_models(features, y, members, seed, name, options.intercept_start)
-        residuals = (y[:, None] - features @ models.mT).abs()
-        nearest = residuals.argmin(-1)
+        residuals = y[:, None] - features @ models.mT
+        nearest = residuals.abs().argmin(-1)
         moved_to = one_hot(nearest, n_clusters).to(y)
         moved = (moved_to != members).any(-1)
         members = moved_to
-        if int(moved.sum()) <= STOP_SHARE * n / n_clusters:
+        if int(moved.sum()) <= n_settled:
             return members
     log.warning(
         "t=%d: clusters not settled after %d reassignments",
@@ -204,8 +209,10 @@ def xavier(seed: int, shape: tuple[int, ...], gain: float, *name: str) -> np.nda
 
     U(-a, a) with a = gain sqrt(6 / (k + 1)), k the last entry of ``shape``.
     """
-    bound = gain * math.sqrt(6 / (shape[-1] + 1))
-    return stream(seed, "released", *name).uniform(-bound, bound, shape)
+    *_, k = shape
+    bound = gain * math.sqrt(6 / (k + 1))
+    random = stream(seed, "released", *name)
+    return random.uniform(-bound, bound, shape)
 
 
 def learn_theta(
@@ -252,7 +259,8 @@ def learn_theta(
         steps=options.steps,
         learning_rate=options.learning_rate,
     )
-    return torch.from_numpy(u[:-1]).to(psi)
+    theta = u[:-1]
+    return torch.from_numpy(theta).to(psi)
 
 
 class TwoRisks:
@@ -269,7 +277,8 @@ class TwoRisks:
     def __init__(
         self, psi: Tensor, f0: Tensor, y: Tensor, members: Tensor, penalty: str
     ) -> None:
-        used = members[:, members.any(0)]
+        has_points = members.any(0)
+        used = members[:, has_points]
         z = torch.cat([psi, f0[:, None]], 1)
         risks = environment_risks(z, y, used)
         self.second = risks.second.cpu().numpy()
@@ -291,9 +300,10 @@ class TwoRisks:
 
     def scale_gradients(self, u: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Gradient (k + 1,) of P = (g_0 - g_1)^2, of u and S_e u - x_e (2, k + 1)."""
-        difference = 2 * (residual[0] - residual[1]) @ u
-        slopes = 4 * residual + 2 * self.cross  # of g_e
-        return 2 * difference * (slopes[0] - slopes[1])
+        first, second = residual
+        difference = 2 * (first - second) @ u
+        slope, other_slope = 4 * residual + 2 * self.cross  # of g_e
+        return 2 * difference * (slope - other_slope)
 
     def theta_gradients(self, u: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Gradient (k + 1,) of P = |D|^2 / k, D = dL^0/dtheta - dL^1/dtheta.
@@ -301,6 +311,8 @@ class TwoRisks:
         Of u (k + 1,) and S_e u - x_e (2, k + 1).
         """
         k = len(u) - 1
-        difference = 2 * (residual[0] - residual[1])[:k]
-        curvature = 2 * (self.second[0] - self.second[1])[:, :k]  # of the difference
+        first, second = residual
+        difference = 2 * (first - second)[:k]
+        moments, other_moments = self.second
+        curvature = 2 * (moments - other_moments)[:, :k]  # of the difference
         return 2 / k * curvature @ difference

@@ -47,12 +47,14 @@ def train_xrm(inputs: Inputs, options: XRMOptions) -> Fitted:
     twins = train_twins(inputs, options)
     environments = twins.mistakes(inputs.x, inputs.y)
     held_out = twins.mistakes(inputs.x_validation, inputs.y_validation)
-    groups = 2 * environments + (inputs.y > 0)
+    positive = inputs.y > 0
+    groups = 2 * environments + positive
     inputs = replace(inputs, environments=groups, environments_validation=held_out)
     fitted = train_group_dro(inputs, options)
+    both = torch.cat([environments, held_out])
     return replace(
         fitted,
-        environments=one_hot_environments(torch.cat([environments, held_out]), 2),
+        environments=one_hot_environments(both, 2),
         chosen={"flipped": twins.flipped},
     )
 
@@ -81,7 +83,9 @@ class Twins:
 
     def mistakes(self, x: Tensor, y: Tensor) -> Tensor:
         """Points (m, d) that either network gets wrong: (m,), int64, 0 or 1."""
-        return torch.maximum(errors(self.a, x, y), errors(self.b, x, y))
+        by_a = errors(self.a, x, y)
+        by_b = errors(self.b, x, y)
+        return torch.maximum(by_a, by_b)
 
 
 @torch.inference_mode(False)  # gradients, also where the caller has none
@@ -94,7 +98,8 @@ def train_twins(inputs: Inputs, options: XRMOptions) -> Twins:
     n = len(inputs.y)
 
     def uniform() -> Tensor:
-        return torch.from_numpy(random.random(n)).to(inputs.y)
+        drawn = torch.from_numpy(random.random(n))
+        return drawn.to(inputs.y)
 
     of_a = uniform() < 0.5
     networks = [inputs.network.trainable(inputs.x.device) for _ in range(2)]
@@ -104,14 +109,19 @@ def train_twins(inputs: Inputs, options: XRMOptions) -> Twins:
     labels = inputs.y.clone()
     for _ in progress(range(options.twin_steps), "steps of the twins"):
         f_a, f_b = (outputs(network) for network in networks)
+        own = torch.where(of_a, f_a, f_b)
+        loss = balanced_loss(own, labels)
         optimiser.zero_grad()
-        balanced_loss(torch.where(of_a, f_a, f_b), labels).backward()
+        loss.backward()
         optimiser.step()
         other = torch.where(of_a, f_b, f_a).detach()
-        flips = uniform() < torch.tanh(other.abs() / 2)
-        labels = torch.where(flips, torch.where(other > 0, 1.0, -1.0), labels)
+        confidence = torch.tanh(other.abs() / 2)
+        flips = uniform() < confidence
+        predicted = torch.where(other > 0, 1.0, -1.0)
+        labels = torch.where(flips, predicted, labels)
     a, b = (network.detached() for network in networks)
-    flipped = float((labels != inputs.y).double().mean())
+    differ = labels != inputs.y
+    flipped = float(differ.double().mean())
     return Twins(a, b, of_a, labels, flipped)
 
 
@@ -120,5 +130,6 @@ def balanced_loss(f: Tensor, labels: Tensor) -> Tensor:
     losses = softplus(-labels * f)
     total = losses.new_zeros(())
     for label in labels.unique():
-        total = total + losses[labels == label].mean()
+        of_label = losses[labels == label]
+        total = total + of_label.mean()
     return total

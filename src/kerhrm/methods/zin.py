@@ -49,24 +49,28 @@ def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
     def violation(logits: Tensor, network: MLP, step: int) -> Tensor:
         return -soft_penalty(logits, gradient)
 
-    seed = int(stream(inputs.seed, "zin").integers(2**31))
-    n_columns = z.shape[-1]
+    random = stream(inputs.seed, "zin")
+    seed = int(random.integers(2**31))
+    n, n_columns = z.shape
+    untrained = init_mlp(seed, (n_columns, options.hidden, 1))
     inference = train(
-        init_mlp(seed, (n_columns, options.hidden, 1)).to(z.device),
+        untrained.to(z.device),
         z,
         violation,
         steps=options.inference_steps,
         learning_rate=options.inference_rate,
     )
     with torch.no_grad():
-        logits = torch.cat([inference(z), inference(z_validation)])
+        of_points = inference(z)
+        of_held_out = inference(z_validation)
+        logits = torch.cat([of_points, of_held_out])
         rho = torch.sigmoid(logits)
         memberships = torch.stack([rho, 1 - rho], -1)
-        of_train = memberships[: len(z)].mT
+        of_train = memberships[:n].mT
         sizes = of_train.sum(-1, keepdim=True)
         means = of_train / sizes.clamp_min(1e-12)
     inputs = replace(inputs, network=reference)
-    of_validation = memberships[len(z) :].mT
+    of_validation = memberships[n:].mT
     fitted = train_on(means, inputs, options, of_validation)
     return replace(fitted, environments=memberships)
 

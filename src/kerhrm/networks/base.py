@@ -70,7 +70,8 @@ class Network(ABC):
         """Copy whose weights are leaves that require a gradient."""
 
         def leaf(weight: Tensor) -> Tensor:
-            copy = weight.detach().to(device, copy=True)
+            copy = weight.detach()
+            copy = copy.to(device, copy=True)
             return copy.requires_grad_(True)
 
         return self.each(leaf)
@@ -99,13 +100,14 @@ def resolve_device(name: str | torch.device) -> torch.device:
     """
     text = str(name) if isinstance(name, str | torch.device) else ""
     if text == "auto":
-        text = "cuda" if torch.cuda.is_available() else "cpu"
-        return torch.device(text)
+        has_gpu = torch.cuda.is_available()
+        return torch.device("cuda" if has_gpu else "cpu")
     if text in ("cpu", "cpu:0"):
         return torch.device("cpu")
     match = re.fullmatch(r"cuda(?::(0|[1-9][0-9]*))?", text)
     if match is None:
-        problem = f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {shown(name)}"
+        got = shown(name)
+        problem = f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {got}"
         raise KerhrmError(problem, "use device='auto'")
     number = int(match[1] or 0)
     n_gpus = torch.cuda.device_count()
@@ -122,10 +124,12 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         if bias is None:
             return x @ weight.T
         return torch.addmm(bias, x, weight.T)
+    n = len(x)
+    m = len(weight)
     kernel = weight[:, :, None, None]
     images = conv2d(_images(x), kernel, bias)
-    rows = images.permute(0, 2, 3, 1).reshape(-1, len(weight))
-    return rows[: len(x)]
+    rows = images.permute(0, 2, 3, 1).reshape(-1, m)
+    return rows[:n]
 
 
 def cross(g: Tensor, x: Tensor) -> Tensor:
@@ -133,14 +137,16 @@ def cross(g: Tensor, x: Tensor) -> Tensor:
     if not _by_convolution(x):
         # faster than g.T @ x in MKL, which goes by the side with few columns
         return (x.T @ g).T
-    shape = (g.shape[1], x.shape[1], 1, 1)
-    kernel = conv2d_weight(_images(x), shape, _images(g))
+    _, m = g.shape
+    _, k = x.shape
+    kernel = conv2d_weight(_images(x), (m, k, 1, 1), _images(g))
     return kernel[:, :, 0, 0]
 
 
 def _by_convolution(x: Tensor) -> bool:
     on_cpu = x.device.type == "cpu"
-    return on_cpu and x.dtype == torch.float32 and convolutions_pay()
+    is_single = x.dtype == torch.float32
+    return on_cpu and is_single and convolutions_pay()
 
 
 @cache
@@ -163,8 +169,9 @@ def convolutions_pay() -> bool:
 
 def _images(x: Tensor) -> Tensor:
     """Rows (n, k) as the pixels of images (ROWS, k, n / ROWS, 1), zeros at the end."""
-    missing = -len(x) % ROWS
+    n, k = x.shape
+    missing = -n % ROWS
     if missing:
         x = pad(x, (0, 0, 0, missing))
-    images = x.contiguous().view(ROWS, -1, 1, x.shape[1])
+    images = x.contiguous().view(ROWS, -1, 1, k)
     return images.permute(0, 3, 1, 2)

@@ -54,7 +54,8 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
         raise KerhrmError(f"d must be 1 or more; got {d}", "give the number of inputs")
     if options.module is not None:
         return init_module(options.module, seed, d)
-    return init_mlp(seed, (d, *options.widths, 1))
+    sizes = (d, *options.widths, 1)
+    return init_mlp(seed, sizes)
 
 
 class MLP(Network):
@@ -69,16 +70,18 @@ class MLP(Network):
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
         one_hidden_layer = len(weights) == 4
         if one_hidden_layer and _on_cpu(x):
-            blocks = kernels.blocks(x, width=len(weights["bias_0"]))
+            width = len(weights["bias_0"])
+            blocks = kernels.blocks(x, width)
             return self._in_blocks(weights, blocks)
-        outputs = activations(layers(weights), x)[-1]
+        *_, outputs = activations(layers(weights), x)
         return outputs.squeeze(-1)
 
     def at(self, x: Tensor) -> Callable[["MLP"], Tensor]:
         linear = len(self.weights) == 2
         if linear or not _on_cpu(x):
             return super().at(x)
-        blocks = kernels.blocks_by_zeros(x, width=len(self.weights["bias_0"]))
+        width = len(self.weights["bias_0"])
+        blocks = kernels.blocks_by_zeros(x, width)
         return lambda network: self._in_blocks(network.weights, blocks)
 
     @staticmethod
@@ -87,7 +90,9 @@ class MLP(Network):
     ) -> Tensor:
         if len(weights) > 4:
             return kernels.deep_outputs(blocks, layers(weights))
-        (weight, bias), (out, level) = layers(weights)
+        hidden_layer, output_layer = layers(weights)
+        weight, bias = hidden_layer
+        out, level = output_layer
         return kernels.outputs(
             blocks,
             weight=weight,
@@ -100,7 +105,12 @@ class MLP(Network):
 def layers(weights: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
     """Weight and bias of every layer of an MLP with these weights."""
     n_layers = len(weights) // 2
-    return [(weights[f"weight_{i}"], weights[f"bias_{i}"]) for i in range(n_layers)]
+    pairs = []
+    for i in range(n_layers):
+        weight = weights[f"weight_{i}"]
+        bias = weights[f"bias_{i}"]
+        pairs.append((weight, bias))
+    return pairs
 
 
 def activations(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> list[Tensor]:
@@ -141,4 +151,5 @@ def init_mlp(seed: int, sizes: Sequence[int]) -> MLP:
 def _on_cpu(x: Tensor) -> bool:
     """Whether the kernels take these points, and are faster."""
     many = len(x) >= MIN_POINTS
-    return many and x.device.type == "cpu" and not x.requires_grad
+    on_cpu = x.device.type == "cpu"
+    return many and on_cpu and not x.requires_grad

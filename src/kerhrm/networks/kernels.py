@@ -94,7 +94,8 @@ def blocks(x: Tensor, width: int) -> list[Block]:
     n = len(x)
     slices = []
     for start, size in _steps(n, width):
-        slices.append(slice(start, min(start + size, n)))
+        stop = min(start + size, n)
+        slices.append(slice(start, stop))
     return [_block(x, rows, columns=None) for rows in slices]
 
 
@@ -107,20 +108,23 @@ def blocks_by_zeros(x: Tensor, width: int) -> list[Block]:
     are divided in two where products then have the fewest entries, and so on as long as
     that saves enough.  For points without zeros this is :func:`blocks`.
     """
+    _, d = x.shape
     used = x != 0
     first_used = used.to(torch.uint8).argmax(1)
-    d = x.shape[1]
     first_used = torch.where(used.any(1), first_used, d)
     order = first_used.argsort(stable=True)
     divisions = list(_divided(used[order]))
-    if len(divisions) == 1 and used.any(0).all():
+    all_used = used.any(0).all()
+    if all_used and len(divisions) == 1:
         return blocks(x, width)
     alike = []
     for division in divisions:
         rows = order[division]
-        columns = used[rows].any(0).nonzero().squeeze(1)
+        used_here = used[rows].any(0)
+        columns = used_here.nonzero().squeeze(1)
         for start, size in _steps(len(rows), width):
-            alike.append(_block(x, rows[start : start + size], columns))
+            rows_of_block = rows[start : start + size]
+            alike.append(_block(x, rows_of_block, columns))
     return alike
 
 
@@ -141,35 +145,43 @@ def _best_cut(used: Tensor) -> int | None:
     n = len(used)
     if n < 2 * MIN_ROWS:
         return None
-    some = used[:, used.any(0)].to(torch.uint8)
-    n_columns = some.shape[1]
+    used_at_all = used.any(0)
+    some = used[:, used_at_all].to(torch.uint8)
+    _, n_columns = some.shape
     cuts = torch.arange(MIN_ROWS, n - MIN_ROWS + 1)
     first_rows = some.argmax(0)
-    last_rows = n - 1 - some.flip(0).argmax(0)
+    rows_after_last = some.flip(0).argmax(0)
+    last_rows = n - 1 - rows_after_last
     begun = first_rows.bincount(minlength=n).cumsum(0)
     ended = last_rows.bincount(minlength=n).cumsum(0)
     columns_above = begun[cuts - 1]
     columns_below = n_columns - ended[cuts - 1]
-    entries = cuts * columns_above + (n - cuts) * columns_below
+    entries_above = cuts * columns_above
+    entries_below = (n - cuts) * columns_below
+    entries = entries_above + entries_below
     best = int(entries.argmin())
-    if entries[best] < (1 - SAVING) * n * n_columns:
+    most = (1 - SAVING) * n * n_columns
+    if entries[best] < most:
         return int(cuts[best])
     return None
 
 
 def _steps(n: int, width: int) -> Iterator[tuple[int, int]]:
     """First row of every block of n, and how many it may have."""
-    size = max(ENTRIES // width // ROWS, 1) * ROWS
+    n_rows = ENTRIES // width
+    n_images = max(n_rows // ROWS, 1)
+    size = n_images * ROWS
     for start in range(0, n, size):
         yield start, size
 
 
 def _block(x: Tensor, rows: slice | Tensor, columns: Tensor | None) -> Block:
+    _, d = x.shape
     points = x[rows]
     count = len(points)
     if columns is not None:
         points = points[:, columns]
-        column_of_ones = columns.new_tensor([x.shape[1]])
+        column_of_ones = columns.new_tensor([d])
         columns = torch.cat([columns, column_of_ones])
     ones = points.new_ones(count, 1)
     points = torch.cat([points, ones], 1)
@@ -182,14 +194,17 @@ def deep_outputs(
     points: Sequence[Block], layers: Sequence[tuple[Tensor, Tensor]]
 ) -> Tensor:
     """f (n,) of two hidden layers or more, by automatic differentiation."""
-    (weight, bias), *middle, (out, level) = layers
+    first_layer, *middle, last_layer = layers
+    weight, bias = first_layer
+    out, level = last_layer
     first = _joined(weight, bias)
     f = _empty(points, weight)
     for block in points:
         h = block.times(first).relu_()
         for weight, bias in middle:
             h = affine(h, weight, bias).relu_()
-        f[block.rows] = torch.addmv(level, h[: block.count], out[0])
+        without_zeros = h[: block.count]
+        f[block.rows] = torch.addmv(level, without_zeros, out[0])
     return f
 
 
@@ -221,7 +236,8 @@ class _Outputs(torch.autograd.Function):
         hidden = []
         for block in points:
             h = block.times(joined).relu_()
-            f[block.rows] = torch.addmv(level, h[: block.count], out)
+            without_zeros = h[: block.count]
+            f[block.rows] = torch.addmv(level, without_zeros, out)
             if needed:
                 hidden.append(h)
         ctx.points = points
@@ -252,7 +268,8 @@ class _Gradient(torch.autograd.Function):
         width, d = weight.shape
         transposed = weight.new_zeros(d + 1, width)  # (M, m)^T
         for block, h in zip(points, hidden, strict=True):
-            signal = block.padded(delta)[:, None].expand_as(h)
+            of_points = block.padded(delta)
+            signal = of_points[:, None].expand_as(h)
             masked = threshold_backward(signal, h, 0)
             block.add_cross(masked, transposed)
         moments = transposed.T
@@ -272,7 +289,8 @@ class _Gradient(torch.autograd.Function):
         by_delta = _empty(ctx.points, w)
         joined = _joined(weight, bias)
         for block, h in zip(ctx.points, ctx.hidden, strict=True):
-            change = threshold_backward(block.times(joined), h, 0)
+            product = block.times(joined)
+            change = threshold_backward(product, h, 0)
             along = torch.addmv(level, h, out)
             along.addmv_(change, w)
             by_delta[block.rows] = along[: block.count]
@@ -281,7 +299,8 @@ class _Gradient(torch.autograd.Function):
 
 
 def _empty(points: Sequence[Block], like: Tensor) -> Tensor:
-    return like.new_empty(sum(block.count for block in points))
+    n = sum(block.count for block in points)
+    return like.new_empty(n)
 
 
 def _joined(weight: Tensor, bias: Tensor) -> Tensor:
@@ -295,6 +314,8 @@ def _along(
     signals = out[:, None] * moments
     by_weight = signals[:, :-1]
     by_bias = signals[:, -1]
-    inner = (weight * moments[:, :-1]).sum(-1)
-    by_out = inner + bias * moments[:, -1]
+    of_inputs = moments[:, :-1]
+    of_ones = moments[:, -1]
+    inner = (weight * of_inputs).sum(-1)
+    by_out = inner + bias * of_ones
     return by_weight, by_bias, by_out

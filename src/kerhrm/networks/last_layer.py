@@ -29,31 +29,36 @@ class LastLayer:
     def of(cls, network: Network) -> Self:
         """Take a network apart; :class:`KerhrmError` if it is no perceptron."""
         if not isinstance(network, MLP):
-            problem = "the method retrains the last layer of a perceptron"
-            kind = type(getattr(network, "module", network)).__name__
-            problem += f"; got a {kind}"
+            module = getattr(network, "module", network)
+            kind = type(module).__name__
+            problem = (
+                f"the method retrains the last layer of a perceptron; got a {kind}"
+            )
             raise KerhrmError(problem, "give hidden widths, as network=(64,)")
         return cls(network)
 
     @property
     def coefficients(self) -> Tensor:
         """v, (q + 1,), float64; the last one is the bias."""
-        weight, bias = self.network.layers[-1]
+        *_, last_layer = self.network.layers
+        weight, bias = last_layer
         return torch.cat([weight[0], bias]).double()
 
     @torch.no_grad()
     def features(self, x: Tensor) -> Tensor:
         """z of points (n, d): (n, q + 1), float64."""
-        hidden = activations(self.network.layers, x)[-2].double()
-        return torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1)
+        *_, last_hidden, _ = activations(self.network.layers, x)
+        hidden = last_hidden.double()
+        ones = torch.ones_like(hidden[:, :1])
+        return torch.cat([hidden, ones], dim=1)
 
     def replaced(self, coefficients: Tensor) -> MLP:
         """The network with other coefficients (q + 1,) of its last layer."""
-        number = len(self.network.layers) - 1
-        weight, bias = self.network.layers[-1]
+        *earlier, last_layer = self.network.layers
+        number = len(earlier)
+        weight, bias = last_layer
         new = coefficients.to(weight)
-        changed = {
-            f"weight_{number}": new[None, :-1],
-            f"bias_{number}": new[-1:].to(bias),
-        }
-        return self.network.with_weights(self.network.weights | changed)
+        weights = dict(self.network.weights)
+        weights[f"weight_{number}"] = new[None, :-1]
+        weights[f"bias_{number}"] = new[-1:].to(bias)
+        return self.network.with_weights(weights)

@@ -55,29 +55,34 @@ class ModuleNetwork(Network):
         # the other kernels of attention have no second derivatives
         with _LOCK, sdpa_kernel(SDPBackend.MATH):
             outputs: Tensor = functional_call(self.module, dict(weights), (points,))
-        return outputs.reshape(len(x))
+        n = len(x)
+        return outputs.reshape(n)
 
 
 def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
     """Draw w_0 by the module's own initialisation, from the stream ``weights`` of the
     seed."""
     factory = load_entry(entry)
-    other_class = inspect.isclass(factory) and not issubclass(factory, nn.Module)
+    is_class = inspect.isclass(factory)
+    other_class = is_class and not issubclass(factory, nn.Module)
     if other_class or inspect.isbuiltin(factory):  # called, it may do anything
         problem = "is neither a function written in Python nor a class of nn.Module"
         raise _refused(entry, problem)
     with _LOCK, torch.random.fork_rng(devices=[]), _settings_kept():
         torch.set_default_dtype(torch.float32)
-        torch.default_generator.manual_seed(entropy(seed, "weights") % 2**63)
+        torch_seed = entropy(seed, "weights") % 2**63
+        torch.default_generator.manual_seed(torch_seed)
         try:
             module = factory(d)
         except KerhrmError:
             raise
         except (Exception, SystemExit) as error:
+            problem = f"fails with {d} inputs ({error})"
             hint = HINT
-            if inspect.isclass(factory):
-                hint = f"give a module itself, as network={factory.__name__}({d}, ...)"
-            raise _refused(entry, f"fails with {d} inputs ({error})", hint) from error
+            if is_class:
+                name = factory.__name__
+                hint = f"give a module itself, as network={name}({d}, ...)"
+            raise _refused(entry, problem, hint) from error
         check_module(module, entry, d)
     weights = {name: weight.detach() for name, weight in module.named_parameters()}
     return ModuleNetwork(weights, module)
@@ -97,7 +102,8 @@ def of_module(module: nn.Module, d: int) -> ModuleNetwork:
         for label, weight in module.named_parameters():
             _check_real(label, weight, name)
         try:
-            copied = copy.deepcopy(module).to("cpu", torch.float32).eval()
+            copied = copy.deepcopy(module)
+            copied = copied.to("cpu", torch.float32).eval()
         except Exception as error:
             problem = f"cannot be copied to the CPU ({error})"
             raise _refused(name, problem, "give its factory instead") from error
@@ -148,16 +154,16 @@ def check_module(module: Any, entry: str, d: int) -> None:
 
 def _check_kind(module: Any, entry: str) -> None:
     """Refuse what is no module with parameters that runs with other weights."""
-    if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
+    trainable = isinstance(module, nn.Module) and any(True for _ in module.parameters())
+    if not trainable:
         hint = "give hidden widths, as network=(1024,), or a module that can be trained"
         raise _refused(entry, "is no torch.nn.Module with parameters", hint)
     if isinstance(module, torch.jit.ScriptModule):
         hint = "give the module as it is before torch.jit"
         raise _refused(entry, "is compiled by torch.jit", hint)
     if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
-        raise _refused(
-            entry, "wraps a module for several devices", "give module.module"
-        )
+        problem = "wraps a module for several devices"
+        raise _refused(entry, problem, "give module.module")
 
 
 def _check_real(name: str, weight: Tensor, entry: str) -> None:
@@ -183,7 +189,8 @@ def _check_weight(name: str, weight: Tensor, entry: str) -> None:
         kind = str(weight.dtype).removeprefix("torch.")
         hint = "leave the default type as it is: the fit chooses it"
         raise _refused(entry, f"has weights of type {kind} in {name}", hint)
-    if not bool(torch.isfinite(weight).all()):
+    finite = torch.isfinite(weight).all()
+    if not bool(finite):
         hint = "draw finite weights"
         raise _refused(entry, f"has weights that are not finite in {name}", hint)
 
@@ -203,16 +210,20 @@ def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
         shape: Any = tuple(outputs.shape)
     else:
         shape = type(outputs).__name__
-    if shape not in {(n,), (n, 1)}:
+    one_number_each = shape in {(n,), (n, 1)}
+    if not one_number_each:
         raise _refused(entry, f"must give {n} points one number each; got {shape}")
     if not outputs.is_floating_point():
         kind = str(outputs.dtype).removeprefix("torch.")
         raise _refused(entry, f"must give real numbers; got {kind}")
-    if not bool(torch.isfinite(outputs).all()):
+    finite = torch.isfinite(outputs).all()
+    if not bool(finite):
         hint = "look for a logarithm, a root or a division in forward"
         raise _refused(entry, "gives outputs that are not finite", hint)
     largest = float(outputs.abs().max())
-    if not torch.allclose(outputs, again, rtol=1e-3, atol=1e-3 * largest):
+    rounding = 1e-3 * largest
+    same = torch.allclose(outputs, again, rtol=1e-3, atol=rounding)
+    if not same:
         problem = "must give a point the same output in every batch and call"
         hint = "remove dropout and batch norm, or call module.eval() in the factory"
         raise _refused(entry, problem, hint)
@@ -222,10 +233,10 @@ def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
 @torch.inference_mode(False)
 def _check_gradient(module: nn.Module, entry: str, points: Tensor) -> None:
     """Refuse a module whose outputs at points (n, d) know nothing of its weights."""
-    weights = {
-        name: weight.detach().clone().requires_grad_()
-        for name, weight in module.named_parameters()
-    }
+    weights = {}
+    for name, weight in module.named_parameters():
+        leaf = weight.detach().clone()
+        weights[name] = leaf.requires_grad_()
     with torch.enable_grad():
         outputs = functional_call(module, weights, (points.clone(),))
         if not outputs.requires_grad:
@@ -243,15 +254,15 @@ def derivatives_of(network: Network) -> Iterator[None]:
         yield
     except (RuntimeError, NotImplementedError) as error:
         text = str(error)
-        if not isinstance(network, ModuleNetwork) or not any(
-            word in text for word in UNTRACED
-        ):
+        untraced = any(word in text for word in UNTRACED)
+        if not isinstance(network, ModuleNetwork) or not untraced:
             raise
         name = type(network.module).__name__
-        first = text.strip().partition("\n")[0]
+        first_line, *_ = text.strip().split("\n")
+        problem = f"has no tangent features: {first_line}"
         hint = "write forward with PyTorch's operations alone, without numpy() and "
         hint += "branches on values; or train it by ERM"
-        raise _refused(name, f"has no tangent features: {first}", hint) from error
+        raise _refused(name, problem, hint) from error
 
 
 def _refused(entry: str, problem: str, hint: str = HINT) -> KerhrmError:
@@ -262,7 +273,8 @@ def _refused(entry: str, problem: str, hint: str = HINT) -> KerhrmError:
 def small_cnn(d: int) -> nn.Module:
     """Two small convolutions on images with two colour channels, d = 2 side^2."""
     side = math.isqrt(d // 2)
-    if 2 * side**2 != d or side < 4:
+    square = 2 * side**2 == d
+    if not square or side < 4:
         problem = f"small_cnn needs d = 2 side^2 inputs with side >= 4; got d={d}"
         raise KerhrmError(problem, "use it with the data set colored_mnist")
     end = (side + 3) // 4  # two strides of 2, each rounded up

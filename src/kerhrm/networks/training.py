@@ -60,7 +60,8 @@ def train(
     optimiser = Adam(weights, learning_rate)
     outputs = network.at(x)
     for step in progress(range(1, steps + 1), "training steps"):
-        objective = loss(outputs(network), network, step)
+        f = outputs(network)
+        objective = loss(f, network, step)
         optimiser.zero_grad()
         objective.backward()
         optimiser.step()
@@ -106,8 +107,10 @@ class BestWeights(Generic[N]):
 
     @torch.no_grad()
     def __call__(self, step: int, network: N, loss: Tensor) -> None:
-        due = step % self.every == 0 and step > self.after
-        if not due and step != self.steps:
+        on_time = step % self.every == 0
+        due = on_time and step > self.after
+        is_last = step == self.steps
+        if not (due or is_last):
             return
         score = float(self.score(network))
         if score > self.best_score:
@@ -139,10 +142,12 @@ class EarlyStopping:
 
     def __call__(self, step: int, network: Network, loss: Tensor) -> bool:
         self.least = min(self.least, float(loss))
-        if step % self.window:
+        inside_window = step % self.window != 0
+        if inside_window:
             return False
         fall = self.before - self.least
-        ended = fall <= self.tol * abs(self.least)
+        negligible = self.tol * abs(self.least)
+        ended = fall <= negligible
         self.before = self.least
         return ended
 

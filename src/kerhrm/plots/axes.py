@@ -16,22 +16,23 @@ MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 GREY = "0.6"
 #: what pictures compute raises nothing for rounding, whatever the caller has set
 QUIET = np.errstate(all="warn", under="ignore")
-WIDTH, HEIGHT = 5.5, 3.6  #: of a figure, inches
+WIDTH = 5.5  #: of a figure, inches
+HEIGHT = 3.6  #: of a figure, inches
 NARROW = 3.5  #: axes, inches
 
 
 def style(number: int) -> dict[str, Any]:
     """Colour, of matplotlib's own cycle, and marker of the first, second, ... of
     several."""
-    return {
-        "color": f"C{number % 10}",
-        "marker": MARKERS[number % len(MARKERS)],
-    }
+    colour = number % 10
+    marker = number % len(MARKERS)
+    return {"color": f"C{colour}", "marker": MARKERS[marker]}
 
 
 def plain(name: Any) -> str:
     """Name from a table as a text in which matplotlib sees no mathematics."""
-    text = str(name).encode(errors="backslashreplace").decode()  # lone surrogates
+    encoded = str(name).encode(errors="backslashreplace")  # lone surrogates
+    text = encoded.decode()
     return text.replace("$", r"\$")
 
 
@@ -53,10 +54,10 @@ def whole(value: Any, name: str, least: int) -> int:
     """
     integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not integral or value < least:
-        problem = (
-            f"{name} must be a whole number of {least} or more; got {shown(value)}"
-        )
-        raise KerhrmError(problem, f"use {name}={max(least, 5)}")
+        got = shown(value)
+        problem = f"{name} must be a whole number of {least} or more; got {got}"
+        usual = max(least, 5)
+        raise KerhrmError(problem, f"use {name}={usual}")
     return int(value)
 
 
@@ -73,7 +74,8 @@ def new_axes(ax: Any, height: float = HEIGHT) -> "Axes":
         ax.spines[["top", "right"]].set_visible(False)
         ax.set_axisbelow(True)
     elif not hasattr(ax, "errorbar"):
-        problem = f"ax is of type {type(ax).__name__}, not Axes"
+        kind = type(ax).__name__
+        problem = f"ax is of type {kind}, not Axes"
         raise KerhrmError(problem, "give one of the axes of plt.subplots()")
     return ax
 
@@ -87,14 +89,16 @@ def legend(ax: "Axes", scale: float = 1.0) -> None:
     """
     figure: Any = ax.figure
     width = ax.get_position().width * figure.get_figwidth()
+    n_columns = 2 if width > NARROW else 1
     drawn = ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, 0),
         borderaxespad=4.0,
-        ncols=2 if width > NARROW else 1,
+        ncols=n_columns,
         markerscale=scale,
         fontsize="small",
         frameon=False,
     )
     for text in drawn.get_texts():
-        text.set_text(text.get_text().removeprefix(" "))
+        name = text.get_text()
+        text.set_text(name.removeprefix(" "))

@@ -27,7 +27,8 @@ def rootogram(description: Any, *, ax: "Axes | None" = None) -> "Axes":
         Where to draw; by default a figure of its own.
     """
     if not isinstance(description, Description):
-        problem = f"a rootogram is of a description; got {type(description).__name__}"
+        kind = type(description).__name__
+        problem = f"a rootogram is of a description; got {kind}"
         raise KerhrmError(problem, "give model.describe()")
     if description.rootogram is None or description.environments is None:
         problem = "this description has one environment alone, and no memberships"
@@ -35,18 +36,21 @@ def rootogram(description: Any, *, ax: "Axes | None" = None) -> "Axes":
     heights = description.rootogram
     n_bins, number = heights.shape
     width = 0.8 / number
+    middle = (number - 1) / 2
+    places = np.arange(n_bins)
     ax = new_axes(ax)
     for e, name in enumerate(heights):
         share = description.environments.loc[name, "share"]
         ax.bar(
-            np.arange(n_bins) + (e - (number - 1) / 2) * width,
+            places + (e - middle) * width,
             heights[name],
             width,
             color=style(e)["color"],
             label=entry(f"{name} ({share:.0%} of the rows)"),
         )
-    edges = [0.0, *(interval.right for interval in heights.index)]
-    ax.set_xticks(np.arange(n_bins + 1) - 0.5, [f"{edge:.1f}" for edge in edges])
+    ends = [interval.right for interval in heights.index]
+    ticks = [f"{edge:.1f}" for edge in (0.0, *ends)]
+    ax.set_xticks(np.arange(n_bins + 1) - 0.5, ticks)
     ax.set_xlabel("membership")
     ax.set_ylabel("square root of the number of rows")
     legend(ax)

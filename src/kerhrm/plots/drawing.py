@@ -28,21 +28,24 @@ def points(
     With ``lines``: least squares of y on x in each environment, points weighted by
     membership.
     """
+    _, n_environments = memberships.shape
     likeliest = memberships.argmax(1)
-    counts = np.bincount(likeliest, minlength=memberships.shape[1])
+    counts = np.bincount(likeliest, minlength=n_environments)
+    opacity = 0.5 if lines else 0.7
     for e, name in enumerate(names):
         members = likeliest == e
+        share = members.mean()
         n_larger = (counts > counts[e]).sum()
-        behind = n_larger - len(counts)
+        behind = n_larger - n_environments
         ax.scatter(
             x[members],
             y[members],
             **style(e),
             s=18,
-            alpha=0.5 if lines else 0.7,
+            alpha=opacity,
             linewidths=0,
             zorder=2 + 0.01 * behind,
-            label=entry(f"{name} ({members.mean():.0%} of the rows)"),
+            label=entry(f"{name} ({share:.0%} of the rows)"),
         )
         if lines:
             line = LinearRegression()
@@ -58,10 +61,13 @@ def interval(values: Any, shares: bool) -> tuple[float, float, float]:
 
     Wilson's of a share, Student's of nonnegative numbers.
     """
+    n = len(values)
     if shares:
-        test = binomtest(int(values.sum()), len(values))
-        return test.statistic, *test.proportion_ci(method="wilson")
-    if len(values) < 2:
-        return float(values.mean()), np.nan, np.nan
+        test = binomtest(int(values.sum()), n)
+        low, high = test.proportion_ci(method="wilson")
+        return test.statistic, low, high
+    mean = float(values.mean())
+    if n < 2:
+        return mean, np.nan, np.nan
     low, high = ttest_1samp(values, 0).confidence_interval()
-    return float(values.mean()), max(0.0, low), high
+    return mean, max(0.0, low), high

@@ -36,7 +36,10 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     dimension."""
     singular_values = _fitted(model, "singular_values_")
     k = model.selected_["k"]
-    dimension = np.arange(1, len(singular_values) + 1)
+    k_max = len(singular_values)
+    largest = singular_values[0]
+    smallest = singular_values[-1]
+    dimension = np.arange(1, k_max + 1)
     ax = new_axes(ax)
     ax.plot(
         dimension[:k],
@@ -45,7 +48,7 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
         linestyle="",
         label=f"used: k = {k} was chosen",
     )
-    if k < len(singular_values):
+    if k < k_max:
         ax.plot(
             dimension[k:],
             singular_values[k:],
@@ -56,7 +59,7 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
             label="not used",
         )
     ax.axvline(k, color=GREY, linestyle=":", zorder=0)
-    if singular_values[0] > WIDE * singular_values[-1] > 0:
+    if largest > WIDE * smallest > 0:
         ax.set_yscale("log")
     else:
         ax.set_ylim(bottom=0)
@@ -141,9 +144,11 @@ def agreement(
     """
     if isinstance(models, BaseEstimator):
         columns = {} if auxiliary is None else {"auxiliary": auxiliary}
+        n_seeds = whole(n, "n", 2)
         several = []
-        for seed in range(whole(n, "n", 2)):
-            model = clone(models).set_params(random_state=seed)
+        for seed in range(n_seeds):
+            model = clone(models)
+            model.set_params(random_state=seed)
             several.append(model.fit(X, y, **columns))
         models = several
     fits = named_models(models)
@@ -173,13 +178,15 @@ def _draw_matrix(ax: "Axes", indices: np.ndarray, names: list[str]) -> None:
     """Draw numbers (n, n) in their cells, with names at both sides."""
     ax.imshow(indices, cmap="Blues", vmin=0, vmax=1.25)
     for (i, j), index in np.ndenumerate(indices):
+        rounded = round(index, 2) + 0.0  # no negative zero
+        on_dark = index > 0.75
         ax.text(
             j,
             i,
-            f"{round(index, 2) + 0.0:.2f}",
+            f"{rounded:.2f}",
             ha="center",
             va="center",
-            color="white" if index > 0.75 else "black",
+            color="white" if on_dark else "black",
         )
     places = range(len(names))
     ax.set_yticks(places, names)
@@ -209,7 +216,8 @@ def group_errors(
     fits = named_models(models)
     n = len(column(y, "y"))
     check_comparable(fits)
-    classifies = is_classifier(next(iter(fits.values())))
+    first, *_ = fits.values()
+    classifies = is_classifier(first)
     if classifies:
         truth = read_values(y, n, X)
     else:
@@ -218,19 +226,23 @@ def group_errors(
     names = ["all rows"]
     members = [np.ones(n, dtype=bool)]
     for label in in_category_order(groups, labels.names):
+        number = labels.names.index(label)
         names.append(f"group {label}" if label in names else label)
-        members.append(labels.members(labels.names.index(label)))
+        members.append(labels.members(number))
     intervals = {}
     for name, model in fits.items():
-        losses = _losses(name, model.predict(X), truth, classifies)
+        predictions = model.predict(X)
+        losses = _losses(name, predictions, truth, classifies)
         of_groups = [interval(losses[group], classifies) for group in members]
         intervals[name] = np.array(of_groups).T
     n_groups = len(members)
-    ax = new_axes(ax, height=1.2 + 0.35 * n_groups * max(1, len(fits) / 3))
+    crowding = max(1, len(fits) / 3)
+    ax = new_axes(ax, height=1.2 + 0.35 * n_groups * crowding)
     _draw_intervals(ax, intervals)
     ticks = []
     for name, group in zip(names, members, strict=True):
-        ticks.append(plain(f"{name} ({group.sum()})"))
+        size = group.sum()
+        ticks.append(plain(f"{name} ({size})"))
     ax.set_yticks(range(n_groups), ticks)
     ax.set_ylim(n_groups - 0.5, -0.5)
     ax.grid(axis="x", color="0.9")
@@ -246,14 +258,18 @@ def _losses(
     name: str, predictions: np.ndarray, truth: np.ndarray, classifies: bool
 ) -> np.ndarray:
     """Whether labels (n,) are wrong, or squared errors of numbers (n,)."""
-    if len(predictions) != len(truth):
-        problem = f"{len(predictions)} rows of X but {len(truth)} of y"
+    n = len(predictions)
+    n_labels = len(truth)
+    if n != n_labels:
+        problem = f"{n} rows of X but {n_labels} of y"
         raise KerhrmError(problem, "give the same rows")
     if not classifies:
         return (predictions - truth) ** 2
     if family(predictions.dtype) != family(truth.dtype):
-        got = f"{shown(predictions[0])}, but y has {shown(truth[0])}"
-        problem = f"{name} predicts labels of another kind: {got}"
+        predicted = shown(predictions[0])
+        true = shown(truth[0])
+        problem = f"{name} predicts labels of another kind: "
+        problem += f"{predicted}, but y has {true}"
         raise KerhrmError(problem, "give y as in the fit")
     return predictions != truth
 
@@ -263,12 +279,14 @@ def _draw_intervals(ax: "Axes", intervals: Mapping[str, np.ndarray]) -> None:
     n_fits = len(intervals)
     reach = min(0.35, 0.12 * (n_fits - 1))
     offsets = np.linspace(-reach, reach, n_fits)
-    for number, (name, (mean, low, high)) in enumerate(intervals.items()):
-        spread = np.stack([mean - low, high - mean]).clip(0)
+    for number, (name, ends) in enumerate(intervals.items()):
+        mean, low, high = ends
+        groups = np.arange(len(mean))
+        spread = np.stack([mean - low, high - mean])
         ax.errorbar(
             mean,
-            np.arange(len(mean)) + offsets[number],
-            xerr=spread,
+            groups + offsets[number],
+            xerr=spread.clip(0),
             linestyle="",
             **style(number),
             label=entry(name),
@@ -278,7 +296,8 @@ def _draw_intervals(ax: "Axes", intervals: Mapping[str, np.ndarray]) -> None:
 def _fitted(model: Any, attribute: str) -> Any:
     """An attribute of a fitted KerHRM."""
     if not hasattr(model, "predict_environment_proba"):
-        problem = f"{type(model).__name__} has no {attribute}"
+        kind = type(model).__name__
+        problem = f"{kind} has no {attribute}"
         raise KerhrmError(problem, "give a fitted KerHRMClassifier or KerHRMRegressor")
     check_is_fitted(model)
     return getattr(model, attribute)

@@ -12,7 +12,8 @@ def check_comparable(fits: Mapping[str, Any]) -> None:
     """Refuse what cannot predict, and classifiers among regressors."""
     for name, model in fits.items():
         if not hasattr(model, "predict"):
-            problem = f"{name!r} is of type {type(model).__name__}: it cannot predict"
+            kind = type(model).__name__
+            problem = f"{name!r} is of type {kind}: it cannot predict"
             raise KerhrmError(problem, "give fitted estimators")
     kinds = {is_classifier(model) for model in fits.values()}
     if len(kinds) > 1:
@@ -41,11 +42,13 @@ def named_models(models: Any) -> dict[str, Any]:
 
 def _names_of(models: list[Any]) -> list[str]:
     """Different names: classes, seeds of one class, or classes with a number."""
+    n = len(models)
     classes = [type(model).__name__ for model in models]
     seeds = [f"seed {getattr(model, 'seed_', None)}" for model in models]
-    one_class = len(set(classes)) == 1
-    if one_class and 1 < len(set(seeds)) == len(seeds):
+    n_classes = len(set(classes))
+    n_seeds = len(set(seeds))
+    if n_classes == 1 and 1 < n_seeds == n:
         return seeds
-    if len(set(classes)) < len(classes):
+    if n_classes < n:
         return [f"{name} {number}" for number, name in enumerate(classes, start=1)]
     return classes

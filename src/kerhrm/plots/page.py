@@ -43,12 +43,14 @@ def check_output(path: Path, data: Path) -> None:
         raise FileError(f"cannot write {path}: {error.strerror}", hint) from error
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder", "name a file in it")
-    if there and path.exists() and data.exists() and path.samefile(data):
+    both_exist = there and path.exists() and data.exists()
+    if both_exist and path.samefile(data):
         raise FileError(f"{path} is the table itself", "name another file for --html")
     if path.suffix.casefold() not in (".html", ".htm"):
         problem = f"--html must name a page, which ends in .html; got {str(path)!r}"
         stem = path.stem if path.stem.strip("-. ") else "report"
-        raise FileError(problem, f"write {path.with_name(f'{stem[:100]}.html')}")
+        page_path = path.with_name(f"{stem[:100]}.html")
+        raise FileError(problem, f"write {page_path}")
     if there and not _is_page(path):
         raise FileError(f"{path} exists, and kerhrm check has not written it", hint)
     if not path.parent.is_dir():
@@ -65,7 +67,8 @@ def _is_page(path: Path) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            return MARK.encode() in file.read(2**10)
+            start = file.read(2**10)
+            return MARK.encode() in start
     except OSError:
         return False
 
@@ -75,39 +78,45 @@ def page(checked: Checked, title: str, description: Description | None = None) -
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # a box for a letter is no trouble
         warnings.simplefilter("ignore", KerhrmWarning)  # as in the report
-        image = _image(picture(checked), "errors by environment and group")
+        figure = picture(checked)
+        image = _image(figure, "errors by environment and group")
         described = "" if description is None else _described(description)
+    heading = html.escape(title)
+    report = checked.report.to_html()
     return (
         f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'>{MARK}"
         "<meta name='viewport' content='width=device-width'>"
-        f"<title>{html.escape(title)}</title>"
+        f"<title>{heading}</title>"
         "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
         "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"
         "div{overflow-x:auto}</style>"
-        f"<main><h1>{html.escape(title)}</h1>"
+        f"<main><h1>{heading}</h1>"
         f"{described}<h2>Errors on rows that were held out</h2>"
-        f"<div tabindex='0'>{checked.report.to_html()}</div>"
+        f"<div tabindex='0'>{report}</div>"
         f"{image}</main>"
     )
 
 
 def _described(description: Description) -> str:
     """A description with its rootogram."""
-    text = f"<h2>What was found</h2><div tabindex='0'>{description.to_html()}</div>"
+    described = description.to_html()
+    text = f"<h2>What was found</h2><div tabindex='0'>{described}</div>"
     if description.rootogram is None:
         return text
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     rootogram(description, ax=figure.subplots())
-    return text + _image(figure, "numbers of rows by membership in each environment")
+    image = _image(figure, "numbers of rows by membership in each environment")
+    return text + image
 
 
 def _image(figure: "Figure", text: str) -> str:
     """A figure as an element of a page, and what it shows in words."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=120)
-    image = base64.b64encode(buffer.getvalue()).decode()
+    png = buffer.getvalue()
+    image = base64.b64encode(png).decode()
     return f"<img alt='{text}' src='data:image/png;base64,{image}'>"
 
 
@@ -120,16 +129,17 @@ def picture(checked: Checked) -> "Figure":
     needs("plots", "matplotlib")
     from matplotlib.figure import Figure
 
-    several = checked.model.environment_proba_.shape[1] > 1
+    _, n_environments = checked.model.environment_proba_.shape
+    several = n_environments > 1
     errors = checked.report.errors
-    by_size = errors["rows"].to_numpy().argsort(kind="stable")[::-1]
-    largest = np.sort(by_size[:MAX_ROWS])
+    by_size = errors["rows"].to_numpy().argsort(kind="stable")
+    largest_first = by_size[::-1]
+    largest = np.sort(largest_first[:MAX_ROWS])
     errors = errors.iloc[largest].drop(columns="rows")
     n_groups = len(errors)
-    figure = Figure(
-        figsize=(11 if several else 6, 3 + 0.4 * n_groups),
-        layout="constrained",
-    )
+    width = 11 if several else 6
+    height = 3 + 0.4 * n_groups
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, 1 + several))
     for number, name in enumerate(errors):
         axes[0].plot(
@@ -148,11 +158,12 @@ def picture(checked: Checked) -> "Figure":
     legend(axes[0])
     if several:
         z = checked.auxiliary_test
+        feature = None if z is None else _differing(checked)
         relation(
             checked.model,
             checked.X_test,
             checked.y_test,
-            feature=None if z is None else _differing(checked),
+            feature=feature,
             auxiliary=z,
             ax=axes[1],
         )
@@ -175,6 +186,8 @@ def _differing(checked: Checked) -> str:
         covariance = np.cov(table, aweights=members)
         scale = np.sqrt(np.diag(covariance))
         scale[scale == 0] = np.inf
-        correlations.append(covariance[:-1, -1] / scale[:-1] / scale[-1])
+        with_target = covariance[:-1, -1]
+        correlations.append(with_target / scale[:-1] / scale[-1])
     difference = np.ptp(correlations, axis=0)
-    return rows.features[int(difference.argmax())]
+    most_different = int(difference.argmax())
+    return rows.features[most_different]

@@ -134,16 +134,19 @@ def _draw_shares(
     table = pd.DataFrame({"bin": bin_of_row, "x": column, "second": second_class})
     table["x"] = table.groupby("bin")["x"].transform("mean")
     likeliest = rows.memberships.argmax(1)
-    dodge = 0.012 * float(np.ptp(table["x"]))
+    width = float(np.ptp(table["x"]))
+    dodge = 0.012 * width
     middle = (len(rows.names) - 1) / 2
     for e, name in enumerate(rows.names):
-        by_place = table[likeliest == e].groupby("x")["second"]
+        members = table[likeliest == e]
+        by_place = members.groupby("x")["second"]
         places = []
         intervals = []
         for place, of_bin in by_place:
             places.append(place)
             intervals.append(interval(of_bin, shares=True))
-        shares, low, high = np.array(intervals).reshape(-1, 3).T
+        ends = np.array(intervals).reshape(-1, 3)
+        shares, low, high = ends.T
         spread = np.abs([low - shares, high - shares])
         ax.errorbar(
             np.array(places) + dodge * (e - middle),
@@ -192,15 +195,13 @@ def importance(
         target = f"target {target}"
     names = [plain(name) for name in (*rows.features, target)]
     number_of_target = len(names) - 1
-    shown = np.argsort(mean, kind="stable")[-most:]
-    ax = new_axes(ax, height=1.0 + 0.3 * len(shown))
-    places = range(len(shown))
-    ax.barh(
-        places,
-        mean[shown],
-        xerr=deviation[shown],
-        color=[GREY if j == number_of_target else "C0" for j in shown],
-    )
+    ascending = np.argsort(mean, kind="stable")
+    shown = ascending[-most:]
+    n_shown = len(shown)
+    colours = [GREY if j == number_of_target else "C0" for j in shown]
+    ax = new_axes(ax, height=1.0 + 0.3 * n_shown)
+    places = range(n_shown)
+    ax.barh(places, mean[shown], xerr=deviation[shown], color=colours)
     ax.set_yticks(places, [names[j] for j in shown])
     ax.set_xlabel("share of membership that moves when the column is shuffled")
     return ax
@@ -220,16 +221,20 @@ def moved_by_shuffling(
         raise KerhrmError(problem, hint)
     _check_separable(model)
     random_state = whole(random_state, "random_state", 0)
-    order = np.random.default_rng(random_state).permutation(len(rows.y))
+    random = np.random.default_rng(random_state)
+    order = random.permutation(len(rows.y))
     drawn = order[:MAX_ROWS]
-    table = pd.DataFrame(rows.x[drawn]).assign(target=rows.y[drawn])
+    features = pd.DataFrame(rows.x[drawn])
+    table = features.assign(target=rows.y[drawn])
 
     def unmoved(_: Any, shuffled: pd.DataFrame, before: np.ndarray) -> float:
         x: Any = shuffled.iloc[:, :-1].to_numpy()
         if hasattr(model, "feature_names_in_"):
             x = pd.DataFrame(x, columns=model.feature_names_in_)
-        after = model.predict_environment_proba(x, shuffled["target"].to_numpy())
-        moved = np.abs(after - before).sum(1).mean() / 2
+        y = shuffled["target"].to_numpy()
+        after = model.predict_environment_proba(x, y)
+        differences = np.abs(after - before).sum(1)
+        moved = differences.mean() / 2
         return float(1 - moved)
 
     importances = permutation_importance(
@@ -260,10 +265,12 @@ def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
         problem = f"the table has {n_features} feature, and a picture needs {number}"
         hint = "see kerhrm.plots.relation, which draws it with the target"
         raise KerhrmError(problem, hint)
-    if n_features == number and not hasattr(model, "predict_environment_proba"):
+    infers = hasattr(model, "predict_environment_proba")
+    if n_features == number and not infers:
         return list(range(number))
     mean, _ = moved_by_shuffling(model, rows)
-    order = np.argsort(-mean[:-1], kind="stable")
+    of_features = mean[:-1]
+    order = np.argsort(-of_features, kind="stable")
     return order[:number].tolist()
 
 

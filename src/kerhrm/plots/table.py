@@ -53,23 +53,30 @@ def read(model: Any, X: Any, y: Any, auxiliary: Any = None) -> Rows:
     infers = hasattr(model, "predict_environment_proba")
     if infers:
         check_is_fitted(model)
-    x = read_features(model if infers else BaseEstimator(), X, reset=not infers)
+    fitted = model if infers else BaseEstimator()
+    x = read_features(fitted, X, reset=not infers)
+    n, d = x.shape
     task = _task(model, y)
-    numbers = read_target(y, len(x), task, varies=False, table=X)
+    numbers = read_target(y, n, task, varies=False, table=X)
+    labels: Any
     if infers:
         memberships = model.predict_environment_proba(X, y, auxiliary=auxiliary)
-        labels: Any = range(memberships.shape[1])
+        _, n_environments = memberships.shape
+        labels = range(n_environments)
     else:
         given = _given_environments(model)
-        environments = read_labels(given, len(x), "environments", X)
+        environments = read_labels(given, n, "environments", X)
         labels = environments.names
-        memberships = np.eye(len(labels))[environments.codes]
+        one_hot = np.eye(len(labels))
+        memberships = one_hot[environments.codes]
     target = getattr(y, "name", None)
+    if not isinstance(target, str):
+        target = "y"
     return Rows(
         x=x,
-        features=_feature_names(model, X, x.shape[1]),
+        features=_feature_names(model, X, d),
         y=numbers,
-        target=target if isinstance(target, str) else "y",
+        target=target,
         task=task,
         memberships=memberships,
         names=[f"environment {label}" for label in labels],
@@ -78,7 +85,8 @@ def read(model: Any, X: Any, y: Any, auxiliary: Any = None) -> Rows:
 
 def _feature_names(model: Any, X: Any, d: int) -> list[str]:
     """Names of a table's columns, or of those that a model was fitted on."""
-    names = getattr(X, "columns", getattr(model, "feature_names_in_", None))
+    fitted_names = getattr(model, "feature_names_in_", None)
+    names = getattr(X, "columns", fitted_names)
     if names is None:
         return [f"feature {j}" for j in range(d)]
     return [str(names[j]) for j in range(d)]
@@ -90,14 +98,17 @@ def _task(model: Any, y: Any) -> Task:
     if isinstance(model, BaseEstimator):
         return "classification" if is_classifier(model) else "regression"
     target = pd.Series(column(y, "y"))
-    numeric = pd.api.types.is_numeric_dtype(target) and target.nunique() > 2
-    return "regression" if numeric else "classification"
+    numeric = pd.api.types.is_numeric_dtype(target)
+    several = target.nunique() > 2
+    return "regression" if numeric and several else "classification"
 
 
 def _given_environments(model: Any) -> Any:
     """Environments of rows, of an estimator without a rule for new rows or as given."""
-    if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
-        problem = f"{type(model).__name__} has no environments"
+    is_estimator = isinstance(model, BaseEstimator)
+    if is_estimator and not hasattr(model, "environments_"):
+        kind = type(model).__name__
+        problem = f"{kind} has no environments"
         hint = "give KerHRM, of a pipeline its last step, "
         hint += "or the environments of the rows"
         raise KerhrmError(problem, hint)

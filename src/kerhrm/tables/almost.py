@@ -26,57 +26,76 @@ def almost_numbers(column: pd.Series) -> str | None:
     """Say why a column of text does not hold numbers, if most of its cells do."""
     words = Words.of(column)
     known = words.known(NO_NUMBER)
-    signs = {word: {s for s in ".," if number(word, s) is not None} for word in known}
-    others = [word for word in known if not signs[word]]
+    others = [word for word in known if not _is_number(word)]
     most = (1 - ALMOST) * words.rows(known)
     if not known or decimal_signs(known):  # numbers, which are text on purpose
         return None
     times = [word for word in others if _TIME.fullmatch(word)]
-    if words.rows(times) > most:
-        text = f"it looks like times, as {listed(times[:1])}"
+    n_times = words.rows(times)
+    if n_times > most:
+        example = listed(times[:1])
+        text = f"it looks like times, as {example}"
         return f"{text}: write numbers, such as hours or seconds"
     dressed = _dressed(others)
     wrong = words.rows(others)
     if dressed and wrong - words.rows(dressed) < most:
         cure = "write plain numbers, all in one unit"
-        if any(word.endswith("-") for word in dressed):
+        minus_behind = any(word.endswith("-") for word in dressed)
+        if minus_behind:
             cure += ", with the minus in front"
         return f"it looks like numbers, written as {listed(dressed)}: {cure}"
     if wrong >= most:
         return None
     if others:
-        text = f"it looks like numbers, but not {listed(others)} in {counted(wrong)}"
+        examples = listed(others)
+        rows = counted(wrong)
+        text = f"it looks like numbers, but not {examples} in {rows}"
         return f"{text}: {CORRECT}"
-    units = sorted({unit(word) or "none" for word in known})
+    units = {unit(word) or "none" for word in known}
     if len(units) > 1:
-        return f"it looks like numbers of different units: {', '.join(units)}"
+        names = ", ".join(sorted(units))
+        return f"it looks like numbers of different units: {names}"
     return "it looks like numbers, some with a decimal point and some with a comma"
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is a number, with some decimal sign."""
+    by_point = number(word, ".")
+    by_comma = number(word, ",")
+    return by_point is not None or by_comma is not None
 
 
 def almost_dates(column: pd.Series) -> str | None:
     """Say why a column of text does not hold dates, if most of its words do."""
     words = Words.of(column)
     known = words.known(NO_NUMBER)
-    sample = known[:: 1 + len(known) // SAMPLE]
-    if not known or len(strangers(sample)) > (1 - ALMOST) * len(sample):
+    if not known:
+        return None
+    every = 1 + len(known) // SAMPLE
+    sample = known[::every]
+    n_strangers = len(strangers(sample))
+    if n_strangers > (1 - ALMOST) * len(sample):
         return None
     others = strangers(known)
     rest = set(known) - set(others)
-    dates = [word for word in rest if number(word, ".") is number(word, ",") is None]
-    if not others or len(dates) < max(2, ALMOST * len(known)):
+    dates = [word for word in rest if not _is_number(word)]
+    fewest = max(2, ALMOST * len(known))
+    if not others or len(dates) < fewest:
         return None
-    options = date_options(pd.Series(dates, name=column.name, dtype=object))
+    dated = pd.Series(dates, name=column.name, dtype=object)
+    options = date_options(dated) or flag("--dates", column.name)
+    examples = listed(others)
     rows = counted(words.rows(others))
-    text = f"it looks like dates, but not {listed(others)} in {rows}: {CORRECT}"
-    return f"{text}, and add {options or flag('--dates', column.name)}"
+    text = f"it looks like dates, but not {examples} in {rows}: {CORRECT}"
+    return f"{text}, and add {options}"
 
 
 def _dressed(words: Sequence[str]) -> list[str]:
     """Words that are a number with something around it, in a few ways."""
-    cells = {word: _DRESSED.fullmatch(word) for word in words}
-    dressed = {
-        word: (cell["before"], cell["after"])
-        for word, cell in cells.items()
-        if cell and any(number(cell["core"], sign) is not None for sign in ".,")
-    }
-    return list(dressed) if len(set(dressed.values())) <= MAX_WAYS else []
+    dressed = {}
+    for word in words:
+        cell = _DRESSED.fullmatch(word)
+        if cell and _is_number(cell["core"]):
+            dressed[word] = cell["before"], cell["after"]
+    ways = set(dressed.values())
+    return list(dressed) if len(ways) <= MAX_WAYS else []

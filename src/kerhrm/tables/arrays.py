@@ -36,19 +36,22 @@ def plain(values: Any, what: str) -> Any:
                 values = values.float()
             return values.detach().cpu().numpy()
         except (RuntimeError, TypeError, NotImplementedError) as error:
-            text = f"{str(values.dtype)[6:]}, on {values.device}"
+            dtype = str(values.dtype).removeprefix("torch.")
+            text = f"{dtype}, on {values.device}"
             problem = f"{what} is a tensor that NumPy cannot read ({text})"
             raise KerhrmError(problem, "give a dense tensor, of float32") from error
     rows = values if isinstance(values, list | tuple) else ()
-    if any(isinstance(row, np.ma.MaskedArray) for row in rows):
+    has_masked_rows = any(isinstance(row, np.ma.MaskedArray) for row in rows)
+    if has_masked_rows:
         values = np.ma.array(values)
     if not isinstance(values, np.ma.MaskedArray):
         return values
     masked = np.ma.getmaskarray(values)
+    cells = np.ma.getdata(values)
     if not masked.any():
-        return np.ma.getdata(values)
+        return cells
     numeric = values.dtype.kind in "biuf"
-    filled = np.ma.getdata(values).astype(float if numeric else object)
+    filled = cells.astype(float if numeric else object)
     filled[masked] = np.nan if numeric else None
     return filled
 
@@ -63,8 +66,10 @@ def frame(values: Any) -> pd.DataFrame:
 
     Raises ValueError or TypeError if it is no table.
     """
-    if is_frame(values) and not isinstance(values, pd.DataFrame):
-        return pd.DataFrame({name: np.asarray(values[name]) for name in values.columns})
+    of_pandas = isinstance(values, pd.DataFrame)
+    if is_frame(values) and not of_pandas:
+        columns = {name: np.asarray(values[name]) for name in values.columns}
+        return pd.DataFrame(columns)
     return pd.DataFrame(values)
 
 
@@ -92,7 +97,8 @@ def column(values: Any, what: str, *, nested: bool = False) -> np.ndarray:
         problem = f"{what} must be a column of numbers or labels; got {got}"
         raise KerhrmError(problem, "give an array or a Series (n_samples,)") from error
     if values.dtype.hasobject:  # numbers, or truth values, among objects
-        values = pd.Series(values, dtype=object).infer_objects().to_numpy()
+        objects = pd.Series(values, dtype=object)
+        values = objects.infer_objects().to_numpy()
     return np.asarray(values)
 
 
@@ -124,7 +130,11 @@ def is_number(value: Any) -> bool:
 
 def family(dtype: Any) -> str:
     """Types whose values NumPy compares as they are: numbers, text, or others."""
-    return next((f for f in ("biuf", "OU") if dtype.kind in f), str(dtype.kind))
+    letter = str(dtype.kind)
+    for letters in ("biuf", "OU"):
+        if letter in letters:
+            return letters
+    return letter
 
 
 def check_order(table: Any, other: Any, what: str) -> None:
@@ -133,12 +143,14 @@ def check_order(table: Any, other: Any, what: str) -> None:
     Rows are taken as they come, as everywhere in scikit-learn, so that the rows of X
     would have the values of others.
     """
-    rows, others = (getattr(given, "index", None) for given in (table, other))
-    if not (isinstance(rows, pd.Index) and isinstance(others, pd.Index)):
+    rows = getattr(table, "index", None)
+    others = getattr(other, "index", None)
+    if not isinstance(rows, pd.Index) or not isinstance(others, pd.Index):
         return
     if len(rows) != len(others) or rows.equals(others):
         return
-    if rows.isin(others).all() and others.isin(rows).all():
+    same_rows = rows.isin(others).all() and others.isin(rows).all()
+    if same_rows:
         hint = f"give {what}.loc[X.index], or {what}.to_numpy() if the order is right"
         problem = f"the rows of {what} are in another order than those of X, by index"
         raise KerhrmError(problem, hint)
@@ -149,12 +161,14 @@ def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
     bad = ~(np.abs(x) < LARGEST)  # True of NaN
     if bad.any():
         j = int(bad.any(0).argmax())
-        rows = f"{bad[:, j].sum()} rows, the first is {first_row(bad[:, j], table)}"
-        what = (
-            f"{names[j]} has missing (NaN), infinite (inf) or enormous values in {rows}"
-        )
-        value = x[bad[:, j].argmax(), j]
-        raise KerhrmError(f"{what}, with {value:g}", "drop these rows, or fill them in")
+        bad_rows = bad[:, j]
+        n_bad = bad_rows.sum()
+        first = first_row(bad_rows, table)
+        value = x[bad_rows.argmax(), j]
+        what = "missing (NaN), infinite (inf) or enormous values"
+        problem = f"{names[j]} has {what} in {n_bad} rows, the first is {first}"
+        hint = "drop these rows, or fill them in"
+        raise KerhrmError(f"{problem}, with {value:g}", hint)
 
 
 def read_target(
@@ -169,18 +183,21 @@ def read_target(
     """
     values = read_values(y, n, table)
     _check_kinds(values)
-    infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(n, dtype=bool)
+    infinite = np.zeros(n, dtype=bool)
+    if values.dtype.kind == "f":
+        infinite = np.isinf(values)
     if infinite.any():
-        rows = f"{infinite.sum()} rows, the first is {first_row(infinite, y)}"
+        n_infinite = infinite.sum()
+        first = first_row(infinite, y)
+        rows = f"{n_infinite} rows, the first is {first}"
         problem = "Input y contains infinity or a value too large for dtype('float64')"
         raise KerhrmError(f"{problem}, in {rows}", "drop these rows")
     values = _numbers(values, y) if task == "regression" else _classes(values)
-    if varies and n > 1 and (values == values[0]).all():
+    constant = n > 1 and (values == values[0]).all()
+    if varies and constant:
+        problem = "the target y is constant: it has only one class or value, "
         hint = "there is nothing to learn: choose other rows"
-        problem = (
-            f"the target y is constant: it has only one class or value, {values[0]}"
-        )
-        raise KerhrmError(problem, hint)
+        raise KerhrmError(f"{problem}{values[0]}", hint)
     return values
 
 
@@ -193,12 +210,14 @@ def read_values(y: Any, n: int, table: Any = None) -> np.ndarray:
     values = column(y, "y")
     missing = pd.isna(values)
     if missing.any():
-        rows = f"{missing.sum()} rows, the first is {first_row(missing, y)}"
+        n_missing = missing.sum()
+        first = first_row(missing, y)
+        rows = f"{n_missing} rows, the first is {first}"
         raise KerhrmError(f"the target y is missing (NaN) in {rows}", "drop these rows")
-    if len(values) != n:
-        raise KerhrmError(
-            f"{n} rows of X but {len(values)} of y", "give one target for each row"
-        )
+    n_values = len(values)
+    if n_values != n:
+        problem = f"{n} rows of X but {n_values} of y"
+        raise KerhrmError(problem, "give one target for each row")
     return values
 
 
@@ -214,8 +233,10 @@ def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
         if y.dtype.kind == "c" or not wrong.any():
             problem = f"the target y must hold numbers in a regression ({error})"
             raise KerhrmError(problem, "give real numbers") from error
-        where = f"{shown(y[wrong.argmax()])} in {first_row(wrong, given)}"
-        problem = f"the target y must hold numbers in a regression; got {where}"
+        value = shown(y[wrong.argmax()])
+        where = first_row(wrong, given)
+        problem = "the target y must hold numbers in a regression; got "
+        problem += f"{value} in {where}"
         hint = "drop such rows, or use a classifier for two labels"
         raise KerhrmError(problem, hint) from error
     check_values(values[:, None], ["the target y"], given)
@@ -230,26 +251,31 @@ def _classes(y: np.ndarray) -> np.ndarray:
         check_classification_targets(y)
         number = type_of_target(y, input_name="y")
     except (ValueError, TypeError) as error:
-        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:; ")
+        first_line, *_ = str(error).split("\n")
+        first_sentence, *_ = first_line.split(". ")
+        reason = first_sentence.rstrip(".:; ")
         problem = f"the target y must be two labels, numbers or text: {reason}"
-        numbers = y.dtype.kind in "fiu" and len(np.unique(y)) > 2
-        hint = "for a numeric target use task='regression' or KerHRMRegressor"
-        recode = "give pd.Series(y).astype(str)"
-        raise KerhrmError(problem, hint if numbers else recode) from error
+        hint = "give pd.Series(y).astype(str)"
+        numeric = y.dtype.kind in "fiu"
+        if numeric and len(np.unique(y)) > 2:
+            hint = "for a numeric target use task='regression' or KerHRMRegressor"
+        raise KerhrmError(problem, hint) from error
     if number != "binary":
-        problem = (
-            "Only binary classification is supported. The type of the target "
-            f"is {number}"
-        )
+        problem = "Only binary classification is supported. The type of the target "
+        problem += f"is {number}"
         raise KerhrmError(problem, "wrap the estimator in OneVsRestClassifier")
     return y
 
 
 def _check_kinds(y: np.ndarray) -> None:
     """Refuse values (n,) of several kinds, some of which might be one, as 1 and "1"."""
-    kinds = {kind(value): value for value in reversed(y)} if y.dtype == object else {}
+    if y.dtype != object:
+        return
+    kinds = {kind(value): value for value in reversed(y)}
     if len(kinds) > 1:
-        pair = " and ".join(f"{shown(v)} ({k})" for k, v in sorted(kinds.items())[:2])
+        first, second, *_ = sorted(kinds)
+        pair = f"{shown(kinds[first])} ({first})"
+        pair += f" and {shown(kinds[second])} ({second})"
         problem = f"the target y must have values of one kind; got {pair}"
         raise KerhrmError(problem, "give pd.Series(y).astype(str), or recode it")
 
@@ -276,12 +302,18 @@ def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | 
     if weights.shape != (n,):
         problem = f"sample_weight must have shape ({n},); got shape {weights.shape}"
         raise KerhrmError(problem, hint)
-    if (bad := ~(np.isfinite(weights) & (weights >= 0))).any():
-        rows = f"{bad.sum()} rows, the first is {first_row(bad, sample_weight)}"
+    usable = np.isfinite(weights) & (weights >= 0)
+    bad = ~usable
+    if bad.any():
+        n_bad = bad.sum()
+        first = first_row(bad, sample_weight)
+        value = weights[bad.argmax()]
+        rows = f"{n_bad} rows, the first is {first}"
         problem = f"sample_weight must be finite and 0 or more; it is not in {rows}"
-        raise KerhrmError(f"{problem}, with {weights[bad.argmax()]:g}", hint)
+        raise KerhrmError(f"{problem}, with {value:g}", hint)
     if not weights.any():
         raise KerhrmError("sample_weight is zero in all rows", hint)
     largest = weights.max()
-    # sums of others might overflow, or vanish
-    return weights if 1e-20 < largest < 1e20 else weights / largest
+    if 1e-20 < largest < 1e20:
+        return weights
+    return weights / largest  # their sums might overflow, or vanish

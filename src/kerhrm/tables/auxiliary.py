@@ -14,7 +14,10 @@ from kerhrm.tables.dates import possible_orders, readings, starts
 from kerhrm.tables.index import first_row
 from kerhrm.tables.wording import visible
 
-NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
+NUMBERS = "numbers"
+DATES = "dates"
+DURATIONS = "durations"
+CATEGORIES = "categories"
 #: kinds of columns by pandas' names of what they hold
 KINDS = {
     NUMBERS: {"boolean", "integer", "floating", "mixed-integer-float", "decimal"},
@@ -51,9 +54,12 @@ class AuxiliaryColumn:
         """Learn what a column holds; an error says ``where`` it stands."""
         as_numbers = _numbers_in_text(values)
         # "01" and "1" are two categories
-        if as_numbers is not values and as_numbers.nunique() == values.nunique():
+        distinct_stay = as_numbers.nunique() == values.nunique()
+        if as_numbers is not values and distinct_stay:
             values = as_numbers
-        kind, origin, categories = _kind(values, where), 0, []
+        kind = _kind(values, where)
+        origin = 0
+        categories = []
         if kind == CATEGORIES:
             _check_no_dates(values, where)
             categories = _categories(values, where)
@@ -62,53 +68,64 @@ class AuxiliaryColumn:
                 hint = "leave it out, or give numbers, dates, or groups of rows"
                 raise KerhrmError(problem, hint)
         elif kind == NUMBERS and _whole(values):
-            least, largest = int(values.min()), int(values.max())
-            origin = least if max(-least, largest) > EXACT else 0
+            least = int(values.min())
+            largest = int(values.max())
+            if max(-least, largest) > EXACT:
+                origin = least
         return cls(name, kind, origin, categories)
 
     def read(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
         """Numbers (n,), float64, of a column of the same kind, in a table."""
         if self.kind == CATEGORIES:
             return self._codes(values, where, table)
-        values = _numbers_in_text(values) if self.kind == NUMBERS else values
-        if (kind := _kind(values, where)) != self.kind:
-            problem = f"{where} held {self.kind} in the fit; got {kind}"
-            hint = f"convert it to {self.kind}"
-            raise KerhrmError(f"{problem}, as {shown(values.iloc[0])}", hint)
+        if self.kind == NUMBERS:
+            values = _numbers_in_text(values)
+        kind = _kind(values, where)
+        if kind != self.kind:
+            example = shown(values.iloc[0])
+            problem = f"{where} held {self.kind} in the fit; got {kind}, as {example}"
+            raise KerhrmError(problem, f"convert it to {self.kind}")
         if self.kind == DATES:  # of any resolution and time zone
             if isinstance(values.dtype, pd.PeriodDtype):
                 values = starts(values)
-            times = pd.to_datetime(values, utc=True).dt.as_unit("us")
-            return times.astype("int64").to_numpy(np.float64)
+            times = pd.to_datetime(values, utc=True)
+            microseconds = times.dt.as_unit("us").astype("int64")
+            return microseconds.to_numpy(np.float64)
         if self.kind == DURATIONS:
-            spans = pd.to_timedelta(values).dt.as_unit("us")
-            return spans.astype("int64").to_numpy(np.float64)
+            spans = pd.to_timedelta(values)
+            microseconds = spans.dt.as_unit("us").astype("int64")
+            return microseconds.to_numpy(np.float64)
         try:
             if self.origin and _whole(values):
                 distances = [int(value) - self.origin for value in values]
                 return np.array(distances, dtype=np.float64)
-            return values.to_numpy(np.float64) - float(self.origin)
+            numbers = values.to_numpy(np.float64)
+            return numbers - float(self.origin)
         except OverflowError as error:
             problem = f"{where} has a number that float64 cannot hold"
             raise KerhrmError(problem, "divide it by a power of ten") from error
 
     def _codes(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
-        known = {_key(value): code for code, value in enumerate(self.categories)}
+        known = {}
+        for code, category in enumerate(self.categories):
+            known[_key(category)] = code
         try:
             numbers = [known.get(_key(value), -1) for value in values]
         except TypeError as error:
             raise _no_category(values, where) from error
         codes = np.array(numbers, dtype=np.float64)
-        if (unknown := codes < 0).any():
-            value = shown(values.iloc[int(unknown.argmax())])
+        unknown = codes < 0
+        if unknown.any():
+            first = int(unknown.argmax())
+            value = shown(values.iloc[first])
             row = first_row(unknown, table)
             problem = f"{where} has {value}, which the fit has not seen, in {row}"
-            names = ", ".join(
-                shown(category, 20) for category in self.categories[:SHOWN]
-            )
+            names = [shown(category, 20) for category in self.categories[:SHOWN]]
+            hint = f"known are {', '.join(names)}"
             more = len(self.categories) - SHOWN
-            more_text = f" and {more} more" if more > 0 else ""
-            raise KerhrmError(problem, f"known are {names}{more_text}")
+            if more > 0:
+                hint += f" and {more} more"
+            raise KerhrmError(problem, hint)
         return codes
 
 
@@ -126,10 +143,11 @@ class AuxiliaryColumns:
         nor categories.
         """
         table, named = _table(Z, n, X)
-        columns = [
-            AuxiliaryColumn.learn(name if named else None, values, _where(name))
-            for name, values in table.items()
-        ]
+        columns = []
+        for name, values in table.items():
+            known_name = name if named else None
+            column = AuxiliaryColumn.learn(known_name, values, _where(name))
+            columns.append(column)
         return cls(tuple(columns))
 
     def check(self, Z: Any, n: int, X: Any) -> pd.DataFrame:
@@ -141,14 +159,14 @@ class AuxiliaryColumns:
         table, named = _table(Z, n, X)
         names = [column.name for column in self.columns]
         known = None not in names
+        n_columns = table.shape[1]
+        n_known = len(names)
         if named and known:
             _check_names(table, names)
-        elif table.shape[1] != len(names):
-            problem = (
-                f"auxiliary has {table.shape[1]} columns, but {len(names)} in the fit"
-            )
+        elif n_columns != n_known:
+            problem = f"auxiliary has {n_columns} columns, but {n_known} in the fit"
             raise KerhrmError(problem, "give the columns of the fit")
-        elif named != known and len(names) > 1:  # as scikit-learn does for X
+        elif named != known and n_known > 1:  # as scikit-learn does for X
             text = "auxiliary columns have no names, here or in the fit: they are taken"
             warn(f"{text} in the order of the fit", DataWarning)
         return table
@@ -162,23 +180,29 @@ class AuxiliaryColumns:
         table = self.check(Z, n, X)
         arrays = []
         for column, (name, values) in zip(self.columns, table.items(), strict=True):
-            array = column.read(values, _where(name), Z)
-            check_values(array[:, None], [_where(name)], Z)
+            where = _where(name)
+            array = column.read(values, where, Z)
+            check_values(array[:, None], [where], Z)
             arrays.append(array)
         return np.column_stack(arrays)
 
 
 def _check_names(table: pd.DataFrame, names: list[Any]) -> None:
     """Refuse other columns than those of the fit."""
-    if missing := [name for name in names if name not in table]:
-        problem = f"auxiliary has no column {missing[0]!r}, which the fit had"
-        raise KerhrmError(problem, suggest(missing[0], [*map(str, table)]))
-    if other := [name for name in table if name not in names]:
-        problem = f"auxiliary column {other[0]!r} was not in the fit"
-        raise KerhrmError(problem, "leave it out")
-    if names != [*table]:  # as scikit-learn refuses it of X
+    given = list(table)
+    for name in names:
+        if name not in given:
+            problem = f"auxiliary has no column {name!r}, which the fit had"
+            hint = suggest(name, [*map(str, given)])
+            raise KerhrmError(problem, hint)
+    for name in given:
+        if name not in names:
+            problem = f"auxiliary column {name!r} was not in the fit"
+            raise KerhrmError(problem, "leave it out")
+    if names != given:  # as scikit-learn refuses it of X
         problem = "auxiliary columns are in another order than in the fit"
-        raise KerhrmError(problem, f"give auxiliary[{shown(names, 300)}]")
+        order = shown(names, 300)
+        raise KerhrmError(problem, f"give auxiliary[{order}]")
 
 
 def _where(name: Any) -> str:
@@ -195,24 +219,27 @@ def _table(Z: Any, n: int, X: Any) -> tuple[pd.DataFrame, bool]:
         text = " ".join(str(error).split())
         problem = f"auxiliary must be an array or a table ({text})"
         raise KerhrmError(problem, "give a column, or columns (n, c)") from error
-    if not table.shape[1]:
+    n_rows, n_columns = table.shape
+    if not n_columns:
         raise KerhrmError("auxiliary has no columns", "leave it out")
-    if len(table) != n:
-        raise KerhrmError(
-            f"auxiliary has {len(table)} rows for {n} of X", "give one for each"
-        )
-    if twice := [name for name, count in Counter(table).items() if count > 1]:
-        problem = f"two auxiliary columns are called {twice[0]!r}"
-        raise KerhrmError(problem, "rename or drop one of them")
+    if n_rows != n:
+        problem = f"auxiliary has {n_rows} rows for {n} of X"
+        raise KerhrmError(problem, "give one for each")
+    for name, count in Counter(table).items():
+        if count > 1:
+            problem = f"two auxiliary columns are called {name!r}"
+            raise KerhrmError(problem, "rename or drop one of them")
     for name, values in table.items():
-        if values.isna().any():
-            row = first_row(values.isna(), Z)
+        missing = values.isna()
+        if missing.any():
+            row = first_row(missing, Z)
             problem = f"{_where(name)} has a missing value in {row}"
             raise KerhrmError(problem, "drop such rows, or fill them in")
     named = isinstance(columns, pd.DataFrame)
     if isinstance(columns, pd.Series):
         named = columns.name is not None
-    return table, named and not table.columns.equals(pd.RangeIndex(table.shape[1]))
+    numbered = table.columns.equals(pd.RangeIndex(n_columns))
+    return table, named and not numbered
 
 
 def _columns(Z: Any) -> Any:
@@ -224,11 +251,13 @@ def _columns(Z: Any) -> Any:
     if isinstance(Z, pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(Z).rename(None)
     if isinstance(Z, list | tuple):
-        if not any(isinstance(row, list | tuple | np.ndarray) for row in Z):
+        has_rows = any(isinstance(row, list | tuple | np.ndarray) for row in Z)
+        if not has_rows:
             return pd.Series(Z, dtype=object)
         array = np.array(Z, dtype=object)
     else:
-        array = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z)
+        dense = Z.toarray() if hasattr(Z, "toarray") else Z
+        array = np.asarray(dense)
     if array.ndim not in (1, 2):
         problem = f"auxiliary must have one or two dimensions; got shape {array.shape}"
         raise KerhrmError(problem, "give a column, or columns (n, c)")
@@ -248,22 +277,30 @@ def _kind(values: pd.Series, where: str) -> str:
     if held == "complex":
         problem = f"{where} must hold numbers, dates or categories; got complex numbers"
         raise KerhrmError(problem, "give their real part, or their modulus")
-    return next((kind for kind, names in KINDS.items() if held in names), CATEGORIES)
+    for kind, names in KINDS.items():
+        if held in names:
+            return kind
+    return CATEGORIES
 
 
 def _check_no_dates(values: pd.Series, where: str) -> None:
     """Refuse dates as text, which have an order that categories lack."""
     if pd.api.types.infer_dtype(values, skipna=False) != "string":
         return
-    ways = readings(Words.of(values).known(NO_NUMBER))
+    words = Words.of(values).known(NO_NUMBER)
+    ways = readings(words)
     if not ways:
         return
     orders = set(possible_orders(ways))
-    options = {"dmy": ", dayfirst=True", "ymd": ", yearfirst=True", "mdy": ""}
-    option = options[orders.pop()] if len(orders) == 1 else ""
-    if {"dmy", "mdy"} <= orders:
+    option = ""
+    if orders == {"dmy"}:
+        option = ", dayfirst=True"
+    elif orders == {"ymd"}:
+        option = ", yearfirst=True"
+    elif {"dmy", "mdy"} <= orders:
         option = ", dayfirst=True or False"
-    problem = f"{where} holds dates as text, as {shown(values.iloc[0])}"
+    example = shown(values.iloc[0])
+    problem = f"{where} holds dates as text, as {example}"
     hint = f"convert it by pd.to_datetime(...{option}), or by astype('category')"
     raise KerhrmError(problem, hint)
 
@@ -274,8 +311,10 @@ def _whole(values: pd.Series) -> bool:
 
 def _key(value: Any) -> tuple[bool, Any]:
     """What equal categories have in common: True is not 1; text as the eye sees it."""
-    value = visible(value) if isinstance(value, str) else value
-    return isinstance(value, bool | np.bool_), value
+    if isinstance(value, str):
+        value = visible(value)
+    is_truth_value = isinstance(value, bool | np.bool_)
+    return is_truth_value, value
 
 
 def _categories(values: pd.Series, where: str) -> list[Any]:
@@ -284,10 +323,17 @@ def _categories(values: pd.Series, where: str) -> list[Any]:
         distinct = dict.fromkeys(_key(value) for value in values)
     except TypeError as error:
         raise _no_category(values, where) from error
-    ordered = sorted(distinct, key=lambda key: (str(key[1]), type(key[1]).__name__))
+    ordered = sorted(distinct, key=_text_and_type)
     return [value for _, value in ordered]
 
 
+def _text_and_type(key: tuple[bool, Any]) -> tuple[str, str]:
+    _, value = key
+    name = type(value).__name__
+    return str(value), name
+
+
 def _no_category(values: pd.Series, where: str) -> KerhrmError:
-    problem = f"{where} must hold numbers, dates or categories"
-    return KerhrmError(f"{problem}; got {shown(values.iloc[0])}", "drop the column")
+    example = shown(values.iloc[0])
+    problem = f"{where} must hold numbers, dates or categories; got {example}"
+    return KerhrmError(problem, "drop the column")

@@ -80,8 +80,10 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, column: pd.Series) -> "Words":
         """Words of a column; numbers among text by their digits."""
-        codes, words = pd.factorize(column.map(str, na_action="ignore"))
-        return cls(column.index, codes, [visible(str(word)) for word in words])
+        text = column.map(str, na_action="ignore")
+        codes, written = pd.factorize(text)
+        words = [visible(str(word)) for word in written]
+        return cls(column.index, codes, words)
 
     def known(self, missing: Collection[str]) -> list[str]:
         """Words that do not count as missing."""
@@ -89,21 +91,27 @@ class Words(NamedTuple):
 
     def rows(self, words: Sequence[str]) -> int:
         """Number of rows that hold some of the words."""
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
-        return int(counts[np.isin(self.words, words)].sum())
+        filled = self.codes[self.codes >= 0]
+        counts = np.bincount(filled, minlength=len(self.words))
+        among = np.isin(self.words, words)
+        return int(counts[among].sum())
 
     def values(self, meaning: Mapping[str, Any]) -> pd.Series:
         """The column as objects, each word by its meaning; None without one."""
-        each = np.empty(len(self.words) + 1, dtype=object)
+        n_words = len(self.words)
+        each = np.empty(n_words + 1, dtype=object)  # the last one is of code -1
         each[:-1] = [meaning.get(word) for word in self.words]
-        return pd.Series(each[self.codes], self.index, dtype=object)
+        cells = each[self.codes]
+        return pd.Series(cells, self.index, dtype=object)
 
     def absent(self, missing: Collection[str]) -> str:
         """Say which words count as missing, and in how many rows; empty: none does."""
-        words = sorted({word for word in self.words if word.casefold() in missing})
-        if not words:
+        absent = {word for word in self.words if word.casefold() in missing}
+        if not absent:
             return ""
-        return f"missing in {counted(self.rows(words))}: {listed(words)}"
+        words = sorted(absent)
+        rows = counted(self.rows(words))
+        return f"missing in {rows}: {listed(words)}"
 
 
 def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
@@ -129,14 +137,14 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
         If a column holds lists or the like, or numbers, but none with this ``decimal``.
     """
     values = {name: plain(column) for name, column in table.items()}
-    texts = {
-        name: Words.of(column) for name, column in values.items() if is_text(column)
-    }
-    signs = {
-        name: decimal_signs(words.known(NO_NUMBER)) for name, words in texts.items()
-    }
-    certain = [possible for possible in signs.values() if len(possible) == 1]
-    usual = "," if {","} in certain and {"."} not in certain else "."
+    texts = {}
+    signs = {}
+    for name, column in values.items():
+        if is_text(column):
+            words = Words.of(column)
+            texts[name] = words
+            signs[name] = decimal_signs(words.known(NO_NUMBER))
+    usual = decimal or _usual_sign(signs.values())
     notes = {}
     for name, words in texts.items():
         possible = signs[name]
@@ -146,58 +154,77 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
             problem = f"column {str(name)!r} must hold numbers; got {example!r}"
             hint = "leave --decimal out, so that each column shows its own"
             raise KerhrmError(f"{problem} with --decimal {decimal}", hint)
-        values[name], note = _read(words, possible, decimal or usual)
+        values[name], note = _read(words, possible, usual)
         if note:
             notes[str(name)] = note
-    return Cells(pd.DataFrame(values, table.index, table.columns), notes)
+    read = pd.DataFrame(values, table.index, table.columns)
+    return Cells(read, notes)
+
+
+def _usual_sign(signs: Collection[set[str]]) -> str:
+    """Comma if some columns show it and none the point, by their possible signs."""
+    has_comma = {","} in signs
+    has_point = {"."} in signs
+    return "," if has_comma and not has_point else "."
 
 
 def _read(words: Words, signs: Collection[str], usual: str) -> tuple[pd.Series, str]:
     """Values of a column, whose numbers have one of these decimal signs, and a note."""
     known = words.known(MISSING)
-    plain = {word: word.casefold() for word in known}
-    if known and set(plain.values()) <= TRUTH.keys():
-        truth = words.values({word: TRUTH[name] for word, name in plain.items()})
-        kind = "boolean" if truth.isna().any() else "bool"
+    are_truth_values = all(word.casefold() in TRUTH for word in known)
+    if known and are_truth_values:
+        meaning = {word: TRUTH[word.casefold()] for word in known}
+        truth = words.values(meaning)
+        has_missing = truth.isna().any()
+        kind = "boolean" if has_missing else "bool"
         return truth.astype(kind), words.absent(MISSING)
-    if not words.known(NO_NUMBER):
-        return words.values({}).astype(float), words.absent(NO_NUMBER)
+    possible_numbers = words.known(NO_NUMBER)
+    if not possible_numbers:
+        empty = words.values({})
+        return empty.astype(float), words.absent(NO_NUMBER)
     if not signs:
-        return words.values({word: word for word in known}), words.absent(MISSING)
+        text = words.values({word: word for word in known})
+        return text, words.absent(MISSING)
     sign = usual if usual in signs else next(iter(signs))
-    numbers = {word: number(word, sign) for word in words.known(NO_NUMBER)}
+    numbers = {word: number(word, sign) for word in possible_numbers}
     column = words.values(numbers)
-    notes = [words.absent(NO_NUMBER)]
+    numeric = column.astype(_number_type(column))
+    notes = [words.absent(NO_NUMBER), _reading(numbers)]
+    return numeric, "; ".join(filter(None, notes))
+
+
+def _reading(numbers: Mapping[str, float | None]) -> str:
+    """Say how the first word is read that is no plain number; empty: all are."""
     for word, value in numbers.items():
         note = f"{word!r} is read as {value}"
         if _ZERO_FIRST.match(word):
-            notes.append(f"{note}: put a letter in front of each if they are codes")
-            break
+            return f"{note}: put a letter in front of each if they are codes"
         if not _is_float(word, value):
-            notes.append(note)
-            break
-    numeric = column.astype(_number_type(column))
-    return numeric, "; ".join(filter(None, notes))
+            return note
+    return ""
 
 
 def zeros_first(table: pd.DataFrame) -> list[int]:
     """Columns of text that are numbers, some of which begin with 0, as codes do."""
-    words = [Words.of(column).known(NO_NUMBER) for _, column in table.items()]
-    return [
-        number
-        for number, known in enumerate(words)
-        if any(map(_ZERO_FIRST.match, known)) and decimal_signs(known)
-    ]
+    codes = []
+    for place, (_, column) in enumerate(table.items()):
+        known = Words.of(column).known(NO_NUMBER)
+        begin_with_zero = any(_ZERO_FIRST.match(word) for word in known)
+        if begin_with_zero and decimal_signs(known):
+            codes.append(place)
+    return codes
 
 
 def _number_type(column: pd.Series) -> str:
     """Type that holds Python's numbers exactly, if whole ones are not too large."""
     known = column.dropna()
-    if not all(isinstance(value, int) for value in known):
+    whole = all(isinstance(value, int) for value in known)
+    if not whole:
         return "float64"
     if len(known) == len(column):
         return "int64"
-    return "Int64" if known.map(abs).max() > EXACT else "float64"
+    largest = known.map(abs).max()
+    return "Int64" if largest > EXACT else "float64"
 
 
 def _is_float(word: str, value: float | None) -> bool:
@@ -210,8 +237,13 @@ def _is_float(word: str, value: float | None) -> bool:
 
 def shows_comma(table: pd.DataFrame) -> bool:
     """Whether the numbers of some column have a decimal comma without doubt."""
-    texts = (Words.of(column) for _, column in table.items() if is_text(column))
-    return any(decimal_signs(words.known(NO_NUMBER)) == {","} for words in texts)
+    for _, column in table.items():
+        if not is_text(column):
+            continue
+        known = Words.of(column).known(NO_NUMBER)
+        if decimal_signs(known) == {","}:
+            return True
+    return False
 
 
 def three_decimals(table: pd.DataFrame) -> list[int]:
@@ -223,13 +255,17 @@ def three_decimals(table: pd.DataFrame) -> list[int]:
     for number, (_, column) in enumerate(table.items()):
         if column.dtype.kind != "f":
             continue
-        values = np.abs(column.to_numpy()[np.isfinite(column)])
+        is_finite = np.isfinite(column)
+        finite = column.to_numpy()[is_finite]
+        values = np.abs(finite)
         parts = values[values % 1 != 0]
         if not len(parts):
             continue
         thousands = parts * 1000
-        grouped = np.isclose(thousands, thousands.round(), rtol=1e-12, atol=1e-9).all()
-        if parts.min() < 1 or parts.max() >= 1000 or not grouped:
+        whole = thousands.round()
+        grouped = np.isclose(thousands, whole, rtol=1e-12, atol=1e-9).all()
+        in_range = parts.min() >= 1 and parts.max() < 1000
+        if not (in_range and grouped):
             return []
         # a whole number from 1000 on would have its point, too
         if values.max() >= 1000:
@@ -243,24 +279,28 @@ def check_decimal(table: pd.DataFrame) -> None:
 
     So are those such as 1.004.  A comma that separates no cells may be decimal.
     """
-    columns = {
-        name: Words.of(column).known(NO_NUMBER)
-        for name, column in table.items()
-        if is_text(column)
-    }
-    signs = {name: decimal_signs(words) for name, words in columns.items()}
-    certain = {min(possible) for possible in signs.values() if len(possible) == 1}
+    certain: set[str] = set()
+    doubtful = {}
+    for name, column in table.items():
+        if not is_text(column):
+            continue
+        words = Words.of(column).known(NO_NUMBER)
+        signs = decimal_signs(words)
+        if len(signs) == 1:
+            certain |= signs
+        if len(signs) == 2:
+            doubtful[name] = words
     floats = table.select_dtypes("float").to_numpy()
-    floats = floats[np.isfinite(floats)]
-    if (floats % 1 != 0).any():
+    finite = floats[np.isfinite(floats)]
+    has_decimals = finite % 1 != 0
+    if has_decimals.any():
         certain.add(".")
     if len(certain) == 1:
         return
-    for name, words in columns.items():
-        if len(signs[name]) < 2:
-            continue
+    for name, words in doubtful.items():
         for word in words:
-            comma, point = number(word, ","), number(word, ".")
+            comma = number(word, ",")
+            point = number(word, ".")
             if comma != point:
                 problem = f"column {str(name)!r} does not show whether {word!r} is "
                 problem += f"{comma} or {point}"
@@ -272,30 +312,48 @@ def decimal_signs(words: Sequence[str]) -> set[str]:
 
     None, if they are no numbers; both, if the words do not tell.
     """
-    signs = {
-        sign for sign in ".," if all(number(word, sign) is not None for word in words)
-    }
-    return signs if signs and len({unit(word) for word in words}) == 1 else set()
+    signs = set()
+    for sign in ".,":
+        are_numbers = all(number(word, sign) is not None for word in words)
+        if are_numbers:
+            signs.add(sign)
+    if not signs:
+        return signs
+    units = {unit(word) for word in words}
+    return signs if len(units) == 1 else set()
 
 
 def number(word: str, sign: str) -> int | float | None:
     """The number that a word shows with a decimal sign; None: it shows none."""
     cell = _NUMBER.fullmatch(word.translate(_LIKE_ASCII))
-    if cell is None or bool(cell["open"]) != bool(cell["close"]):
+    if cell is None:
         return None
-    digits = _DIGITS[sign].fullmatch(cell["digits"].strip())
-    if digits is None or (cell["sign"] and cell["inner"]):
+    opens = bool(cell["open"])
+    closes = bool(cell["close"])
+    two_signs = cell["sign"] and cell["inner"]
+    if opens != closes or two_signs:
         return None
-    if cell["power"] and digits[2]:  # no one writes 1,234E5 for thousands
+    written = cell["digits"].strip()
+    digits = _DIGITS[sign].fullmatch(written)
+    if digits is None:
         return None
-    whole, part = re.sub(r"\D", "", digits[1] or ""), digits[3]
+    grouped = digits[2]
+    power = cell["power"] or ""
+    if power and grouped:  # no one writes 1,234E5 for thousands
+        return None
+    before_sign = digits[1] or ""
+    whole = re.sub(r"\D", "", before_sign)
+    part = digits[3]
     if not (whole or part):
         return None
-    minus = "-" if cell["open"] or "-" in cell["sign"] + cell["inner"] else ""
-    if part is not None or cell["power"]:
-        value = float(f"{minus}{whole}.{part or ''}{cell['power'] or ''}")
+    signs = cell["sign"] + cell["inner"]
+    negative = opens or "-" in signs
+    minus = "-" if negative else ""
+    if part is not None or power:
+        value = float(f"{minus}{whole}.{part or ''}{power}")
         return value if np.isfinite(value) else None
-    if len(whole) > len(str(LARGEST)) or int(whole) > LARGEST:
+    too_long = len(whole) > len(str(LARGEST))
+    if too_long or int(whole) > LARGEST:
         return None
     return int(minus + whole)
 
@@ -303,7 +361,11 @@ def number(word: str, sign: str) -> int | float | None:
 def unit(word: str) -> str:
     """Currency or % of a number; empty without one."""
     cell = _NUMBER.fullmatch(word.translate(_LIKE_ASCII))
-    return "" if cell is None else (cell["before"] or "") + (cell["after"] or "")
+    if cell is None:
+        return ""
+    before = cell["before"] or ""
+    after = cell["after"] or ""
+    return before + after
 
 
 def plain(column: pd.Series) -> pd.Series:
@@ -311,19 +373,24 @@ def plain(column: pd.Series) -> pd.Series:
 
     Raises KerhrmError if they are lists or the like, or complex numbers.
     """
-    where, kind = f"column {str(column.name)!r}", infer_dtype(column, skipna=True)
+    where = f"column {str(column.name)!r}"
+    kind = infer_dtype(column, skipna=True)
     if kind == "complex":
         problem = f"{where} holds complex numbers"
         raise KerhrmError(problem, "use a column for each of their parts")
     if not is_object_dtype(column.dtype):
         return column
-    if any(isinstance(cell, CONTAINERS) for cell in column):
+    has_containers = any(isinstance(cell, CONTAINERS) for cell in column)
+    if has_containers:
         problem = f"{where} holds lists"
         raise KerhrmError(problem, "use a column for each of their values")
     if kind == "boolean":
-        return column.astype("boolean" if column.isna().any() else "bool")
-    if kind == "integer" and (column.dropna().map(abs) > LARGEST).any():
-        return column.map(str, na_action="ignore")  # identifiers
+        dtype = "boolean" if column.isna().any() else "bool"
+        return column.astype(dtype)
+    if kind == "integer":
+        sizes = column.dropna().map(abs)
+        if (sizes > LARGEST).any():
+            return column.map(str, na_action="ignore")  # identifiers
     if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
         return pd.to_numeric(column)
     if kind in ("date", "datetime", "datetime64"):
@@ -335,9 +402,10 @@ def plain(column: pd.Series) -> pd.Series:
 
 def is_text(column: pd.Series) -> bool:
     """Whether a column holds text, or objects of several kinds."""
-    return bool(is_object_dtype(column.dtype)) or isinstance(
-        column.dtype, pd.StringDtype
-    )
+    dtype = column.dtype
+    if isinstance(dtype, pd.StringDtype):
+        return True
+    return bool(is_object_dtype(dtype))
 
 
 def text_of(value: Any) -> str:
@@ -348,12 +416,16 @@ def text_of(value: Any) -> str:
     if isinstance(value, (*CONTAINERS, complex)):
         problem = f"a cell holds {str(value)[:40]}"
         raise KerhrmError(problem, "use a column for each of its values")
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+    is_float = isinstance(value, (float, np.floating))
+    if is_float and float(value).is_integer():
         return str(int(value))
     text = visible(str(value))
     digits = re.fullmatch(r"(-?(?:0|[1-9]\d{0,14}))(?:\.(\d{1,15}))?", text)
     if digits is None:
         return text
-    part = (digits[2] or "").rstrip("0")
-    whole = "0" if digits[1] == "-0" and not part else digits[1]
-    return f"{whole}.{part}" if part else whole
+    whole = digits[1]
+    decimals = digits[2] or ""
+    part = decimals.rstrip("0")
+    if part:
+        return f"{whole}.{part}"
+    return "0" if whole == "-0" else whole

@@ -68,11 +68,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises KerhrmError naming a column that cannot be encoded, or two of one name.
         """
         table = named(X)
-        if not table.shape[1]:
+        _, n_columns = table.shape
+        if n_columns == 0:
             raise KerhrmError("X has no columns", "give one column or more")
         self.feature_names_in_ = np.array(table.columns, dtype=object)
-        self.n_features_in_ = table.shape[1]
-        kinds = {name: _kind(column) for name, column in table.items()}
+        self.n_features_in_ = n_columns
+        names_of_kind: dict[str, list[str]] = {kind: [] for kind in READERS}
+        for name, column in table.items():
+            names_of_kind[_kind(column)].append(str(name))
         fill = SimpleImputer(
             strategy="median", add_indicator=True, keep_empty_features=True
         )
@@ -82,12 +85,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             handle_unknown="infrequent_if_exist",
         )
         self.parts_ = []
-        for kind in READERS:
-            names = [name for name, held in kinds.items() if held == kind]
+        for kind, names in names_of_kind.items():
             if not names:
                 continue
             part = clone(one_hot if kind == "text" else fill)
-            part.fit(_read(table, names, kind))
+            values = _read(table, names, kind)
+            part.fit(values)
             self.parts_.append((kind, names, part))
         self.names_ = _distinct(self.parts_)
         return self
@@ -111,7 +114,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if kind == "text" and len(values):
                 _warn_of_unseen(values, names, part.categories_)
             parts.append(part.transform(values))
-        return pd.DataFrame(np.hstack(parts), table.index, self.names_)
+        encoded = np.hstack(parts)
+        return pd.DataFrame(encoded, table.index, self.names_)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the encoded columns."""
@@ -126,24 +130,28 @@ def _warn_of_unseen(
     for column, name, known in zip(values.T, names, categories, strict=True):
         if np.isin(column, known).any():
             continue
-        had = listed([str(category) for category in known])
-        text = f"column {name!r} has no value that was in the fit"
-        example = f"as {shown(column[0], 40)}; it had {had}"
-        warn(f"{text}, {example}: look at its spelling", DataWarning)
+        categories_of_fit = [str(category) for category in known]
+        had = listed(categories_of_fit)
+        example = shown(column[0], 40)
+        text = f"column {name!r} has no value that was in the fit, as {example}"
+        warn(f"{text}; it had {had}: look at its spelling", DataWarning)
 
 
 def named(X: Any, what: str = "X") -> pd.DataFrame:
     """A table whose columns' names are different texts."""
     X = of_pandas(X, what)
     if not isinstance(X, pd.DataFrame):
-        kind, hint = type(X).__name__, "use pandas.DataFrame"
+        kind = type(X).__name__
+        hint = "use pandas.DataFrame"
         if isinstance(X, str | os.PathLike):
             hint = "read a file by kerhrm.check.read_table"
         if hasattr(X, "to_pandas"):
-            library = type(X).__module__.partition(".")[0]
-            kind, hint = f"{kind} of {library}", "give X.to_pandas()"
+            library, *_ = type(X).__module__.split(".")
+            kind = f"{kind} of {library}"
+            hint = "give X.to_pandas()"
         elif hasattr(X, "collect"):
-            kind, hint = f"{kind} of polars", "give X.collect()"
+            kind = f"{kind} of polars"
+            hint = "give X.collect()"
         raise KerhrmError(f"{what} must be a DataFrame; got {kind}", hint)
     names = X.columns.map(str)
     twice = names[names.duplicated()]
@@ -173,24 +181,30 @@ def _kind(column: pd.Series) -> str:
         return "number" if types.is_numeric_dtype(dtype) else "text"
     if types.is_float_dtype(values.dtype):
         # whole numbers among objects are codes
-        return "text" if (values.dropna() % 1 == 0).all() else "number"
-    return "text" if values.dtype.kind not in "mM" else _kind(values)
+        whole = values.dropna() % 1 == 0
+        return "text" if whole.all() else "number"
+    if values.dtype.kind in "mM":
+        return _kind(values)
+    return "text"
 
 
 def _numbers(column: pd.Series) -> np.ndarray:
     """Numbers (n,); NaN: missing."""
-    if types.is_object_dtype(column.dtype) or not types.is_numeric_dtype(column.dtype):
+    where = f"column {column.name!r}"
+    dtype = column.dtype
+    if types.is_object_dtype(dtype) or not types.is_numeric_dtype(dtype):
         words = column.astype(object).map(str, na_action="ignore")
         cells = words.map(lambda word: TRUTH.get(word.casefold(), word), "ignore")
         numbers = pd.to_numeric(cells, errors="coerce")
         _check_kind(column, numbers, "numbers")
         column = numbers
     if indistinct(column):
-        problem = f"column {column.name!r} has integers too large for float64 to tell "
-        raise KerhrmError(f"{problem}apart", "subtract the column's minimum")
+        problem = f"{where} has integers too large for float64 to tell apart"
+        raise KerhrmError(problem, "subtract the column's minimum")
     values = column.astype(float).to_numpy()
-    known = np.where(np.isnan(values), 0.0, values)
-    check_values(known[:, None], [f"column {column.name!r}"], column)
+    missing = np.isnan(values)
+    known = np.where(missing, 0.0, values)
+    check_values(known[:, None], [where], column)
     return values
 
 
@@ -201,11 +215,13 @@ def indistinct(column: pd.Series) -> bool:
     known = column.dropna()
     if not len(known):
         return False
-    largest = max(-int(known.min()), int(known.max()))
-    if largest <= EXACT:
+    least = int(known.min())
+    greatest = int(known.max())
+    if max(-least, greatest) <= EXACT:
         return False
+    n_numbers = known.nunique()
     n_as_floats = known.astype(float).nunique()
-    return bool(known.nunique() > n_as_floats)
+    return bool(n_numbers > n_as_floats)
 
 
 def _days(column: pd.Series) -> np.ndarray:
@@ -217,16 +233,19 @@ def _days(column: pd.Series) -> np.ndarray:
         dates = iso_times(words)
         _check_kind(column, dates, "dates")
         column = dates
-    times = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
-    return _in_days(times.view(times.dtype.str.replace("M8", "m8")))
+    in_utc = pd.to_datetime(column, utc=True)
+    times = in_utc.dt.tz_localize(None).to_numpy()
+    duration_dtype = times.dtype.str.replace("M8", "m8")
+    return _in_days(times.view(duration_dtype))
 
 
 def _durations(column: pd.Series) -> np.ndarray:
     """Durations in days (n,), whatever their unit; NaN: missing."""
     if column.dtype.kind != "m":
         words = column.astype(object).map(str, na_action="ignore")
-        words = words.where(pd.to_numeric(words, errors="coerce").isna())  # no unit
-        durations = pd.to_timedelta(words, errors="coerce")
+        numbers = pd.to_numeric(words, errors="coerce")
+        with_unit = words.where(numbers.isna())
+        durations = pd.to_timedelta(with_unit, errors="coerce")
         _check_kind(column, durations, "durations")
         column = durations
     return _in_days(column.to_numpy())
@@ -236,7 +255,8 @@ def _in_days(durations: np.ndarray) -> np.ndarray:
     """Durations (n,) of any unit in days; NaN: missing."""
     missing = np.isnat(durations)
     ticks = durations.astype("int64")
-    day = int(DAY.astype(durations.dtype).astype("int64"))  # in ticks
+    day_in_unit = DAY.astype(durations.dtype)
+    day = int(day_in_unit.astype("int64"))  # in ticks
     days = ticks // day + (ticks % day) / day  # no rounding by the unit
     return np.where(missing, np.nan, days)
 
@@ -249,7 +269,8 @@ def texts(column: pd.Series) -> np.ndarray:
         values = column.astype(object).to_numpy()
     distinct = pd.Series(values, dtype=object)
     words = distinct.map(text_of, na_action="ignore").astype(object)
-    filled = words.where(words.notna(), MISSING).to_numpy()
+    known = words.notna()
+    filled = words.where(known, MISSING).to_numpy()
     with_missing = np.append(filled, MISSING)  # whose code is -1
     return with_missing[codes]
 
@@ -259,7 +280,8 @@ def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:
     wrong = read.isna() & column.notna()
     if not wrong.any():
         return
-    value = str(column[wrong].iloc[0])[:40]
+    first = column[wrong].iloc[0]
+    value = str(first)[:40]
     problem = f"column {column.name!r} must hold {kind}, as in the fit"
     where = first_row(wrong, column)
     raise KerhrmError(f"{problem}; got {value!r} in {where}", "correct it")
@@ -270,7 +292,9 @@ READERS = {"number": _numbers, "date": _days, "duration": _durations, "text": te
 
 def _read(table: pd.DataFrame, names: Sequence[str], kind: str) -> np.ndarray:
     """Columns of one kind (n, len(names))."""
-    return np.column_stack([READERS[kind](table[name]) for name in names])
+    reader = READERS[kind]
+    columns = [reader(table[name]) for name in names]
+    return np.column_stack(columns)
 
 
 def _distinct(parts: Sequence[tuple[str, list[str], Any]]) -> list[str]:

@@ -15,8 +15,9 @@ from kerhrm.tables.distinct import alike_by_chance
 
 def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
     """Whether rows (n,), with their target, occur more than once and not by chance."""
-    table = features.set_axis(range(features.shape[1]), axis=1)
-    table[features.shape[1]] = y
+    _, n_features = features.shape
+    table = features.set_axis(range(n_features), axis=1)
+    table[n_features] = y
     return repeated(table)
 
 
@@ -24,11 +25,13 @@ def repeated(table: pd.DataFrame) -> pd.Series:
     """Whether rows (n,) of a table occur more than once and not by chance."""
     rows = _hashes(table)
     twice = rows.duplicated(keep=False)
-    distinct = table[~rows.duplicated().to_numpy()]
-    codes = [
-        pd.factorize(column, use_na_sentinel=False)[0] for _, column in distinct.items()
-    ]
-    if twice.any() and alike_by_chance(np.column_stack(codes)):
+    again = rows.duplicated().to_numpy()
+    distinct = table[~again]
+    columns = []
+    for _, column in distinct.items():
+        codes, _ = pd.factorize(column, use_na_sentinel=False)
+        columns.append(codes)
+    if twice.any() and alike_by_chance(np.column_stack(columns)):
         twice[:] = False
     return twice
 
@@ -47,21 +50,26 @@ def split(
     """
     groups = np.arange(len(features))
     if together.any():
-        groups = pd.factorize(_hashes(features))[0]
-    first = np.unique(groups, return_index=True)[1]
+        hashes = _hashes(features)
+        groups, _ = pd.factorize(hashes)
+    _, first = np.unique(groups, return_index=True)
     if labels is not None:
         labels = labels.iloc[first]
-        labels = labels if labels.value_counts().min() > 1 else None
-    sides = train_test_split(
+        rarest = labels.value_counts().min()
+        if rarest < 2:
+            labels = None
+    train_groups, test_groups = train_test_split(
         groups[first], test_size=share, random_state=random_state, stratify=labels
     )
     if not together.any():
-        return sides[0], sides[1]
-    train, test = (np.flatnonzero(np.isin(groups, side)) for side in sides)
-    return train, test
+        return train_groups, test_groups
+    trains = np.isin(groups, train_groups)
+    tests = np.isin(groups, test_groups)
+    return np.flatnonzero(trains), np.flatnonzero(tests)
 
 
 def _hashes(table: pd.DataFrame) -> pd.Series:
     """A number for each row (n,), the same for equal rows."""
-    table = table.set_axis(range(table.shape[1]), axis=1)
-    return pd.util.hash_pandas_object(table, index=False)
+    _, n_columns = table.shape
+    numbered = table.set_axis(range(n_columns), axis=1)
+    return pd.util.hash_pandas_object(numbered, index=False)

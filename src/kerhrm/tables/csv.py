@@ -43,7 +43,8 @@ def _check_options(
 ) -> None:
     """Refuse what says nothing of a file."""
     texts = {"sep": sep, "decimal": decimal, "encoding": encoding}
-    for name, value in (texts | {"date-order": date_order}).items():
+    texts["date-order"] = date_order
+    for name, value in texts.items():
         if not isinstance(value, str | None):
             problem = f"--{name} must be text; got {shown(value)}"
             raise KerhrmError(problem, f"leave --{name} out")
@@ -110,22 +111,41 @@ def read_table(
         table = _parse(text, path, layout, str)
     notes = {}
     for name in dates:
-        table[name], notes[name] = read_dates(table[name], date_order)
+        times, note = read_dates(table[name], date_order)
+        table[name] = times
+        if note:
+            notes[name] = note
     if decimal is None and layout.sep != ",":
-        shown = table.copy(deep=False)
-        if doubtful := three_decimals(table):  # whose text says more
-            options = as_text | dict.fromkeys(doubtful, str)
-            cells = _parse(text, path, layout, options)
-            for number in doubtful:
-                shown.isetitem(number, cells.iloc[:, number])
-        check_decimal(shown)
+        _check_decimal(table, text, path, layout, as_text)
     read = read_cells(table, decimal)
-    told = {name: note for name, note in notes.items() if note} | read.notes
-    if (numeric := like_data(layout.names)) is not None:
+    notes |= read.notes
+    numeric = like_data(layout.names)
+    if numeric is not None:
         note = f"its name is a number, {LIKE_DATA}"
-        told[numeric] = f"{note}; {told[numeric]}" if numeric in told else note
-    read.table.attrs["notes"] = told
+        if numeric in notes:
+            note = f"{note}; {notes[numeric]}"
+        notes[numeric] = note
+    read.table.attrs["notes"] = notes
     return read.table
+
+
+def _check_decimal(
+    table: pd.DataFrame,
+    text: str,
+    path: Path,
+    layout: Layout,
+    as_text: dict[int, type[str]],
+) -> None:
+    """Refuse numbers that may have a decimal point, or thousands with one."""
+    shown = table.copy(deep=False)
+    doubtful = three_decimals(table)
+    if doubtful:  # whose text says more
+        options = as_text | dict.fromkeys(doubtful, str)
+        cells = _parse(text, path, layout, options)
+        for number in doubtful:
+            column = cells.iloc[:, number]
+            shown.isetitem(number, column)
+    check_decimal(shown)
 
 
 def read_names(path: File) -> list[str]:
@@ -134,27 +154,30 @@ def read_names(path: File) -> list[str]:
     Raises KerhrmError if it is no table, as :func:`read_table` does.
     """
     path = as_path(path)
-    return read_layout(decode(read_bytes(path), path), path).names
+    text = decode(read_bytes(path), path)
+    return read_layout(text, path).names
 
 
 def _rounded(table: pd.DataFrame) -> list[int]:
     """Columns of floats that may have been whole numbers too large for them."""
-    columns = (column for _, column in table.items())
-    return [
-        number
-        for number, column in enumerate(columns)
-        if column.dtype.kind == "f" and EXACT <= column.abs().max() < np.inf
-    ]
+    rounded = []
+    for number, (_, column) in enumerate(table.items()):
+        if column.dtype.kind != "f":
+            continue
+        largest = column.abs().max()
+        if EXACT <= largest < np.inf:
+            rounded.append(number)
+    return rounded
 
 
 def _codes(table: pd.DataFrame, text: str, path: Path, layout: Layout) -> list[int]:
     """Columns of numbers some of which begin with 0, as 01234, if they are read."""
-    begins = re.compile(rf"(?:^|[\"{re.escape(layout.sep)}]) {{0,9}}[+-]?0\d", re.M)
+    sep = re.escape(layout.sep)
+    begins = re.compile(rf"(?:^|[\"{sep}]) {{0,9}}[+-]?0\d", re.M)
     if not layout.rows or not begins.search(text, layout.start):
         return []
-    numeric = [
-        number for number, dtype in enumerate(table.dtypes) if dtype.kind in "iuf"
-    ]
+    kinds = [dtype.kind for dtype in table.dtypes]
+    numeric = [number for number, kind in enumerate(kinds) if kind in "iuf"]
     as_text = dict.fromkeys(numeric, str)
     cells = _parse(text, path, layout, as_text)
     begin_with_zero = zeros_first(cells.iloc[:, numeric])
@@ -181,7 +204,8 @@ def column_names(names: Any, what: str) -> list[str]:
         return []
     if not types.is_list_like(names):
         names = [names]
-    return list(dict.fromkeys(column_name(name, what) for name in names))
+    texts = [column_name(name, what) for name in names]
+    return list(dict.fromkeys(texts))
 
 
 def check_name(name: str, names: Sequence[str]) -> None:
@@ -194,10 +218,11 @@ def check_name(name: str, names: Sequence[str]) -> None:
     if like_data(names) is not None:
         problem = f"{problem}, and the first line holds numbers"
         raise KerhrmError(problem, "write the columns' names above it")
-    if all(part in names for part in name.split(",")):
+    parts = name.split(",")
+    if all(part in names for part in parts):
         problem = f"{problem}, but each of its parts does"
-        parts = " ".join(map(shlex.quote, name.split(",")))
-        raise KerhrmError(problem, f"use blanks: {parts}")
+        quoted = [shlex.quote(part) for part in parts]
+        raise KerhrmError(problem, f"use blanks: {' '.join(quoted)}")
     hint = suggest(name, [escaped(known) for known in names])
     raise KerhrmError(problem, hint)
 
@@ -214,11 +239,15 @@ def _parse(text: str, path: Path, layout: Layout, dtype: Any) -> pd.DataFrame:
     try:
         table = pd.read_csv(body, **options)
     except (ValueError, TypeError) as error:  # of pandas' parser
-        problem = f"{path}: {' '.join(str(error).split())}"
-        if "EOF inside string" in problem:
-            problem = f"{path}: a quote in line {layout.last} is not closed"
+        reason = " ".join(str(error).split())
+        if "EOF inside string" in reason:
+            reason = f"a quote in line {layout.last} is not closed"
+        problem = f"{path}: {reason}"
         raise KerhrmError(problem, "look at the quotes in that line") from error
-    if len(table) != layout.rows:
-        problem = f"{path} has {layout.rows} or {len(table)} rows, as quotes are read"
+    n_rows = len(table)
+    if n_rows != layout.rows:
+        problem = f"{path} has {layout.rows} or {n_rows} rows, as quotes are read"
         raise KerhrmError(problem, "look for a quote that is not closed")
-    return table.iloc[:, : len(layout.names)].set_axis(layout.names, axis=1)
+    n_names = len(layout.names)
+    with_name = table.iloc[:, :n_names]
+    return with_name.set_axis(layout.names, axis=1)

@@ -53,14 +53,15 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         check_cells(X, "X")
     X = _dense(plain(X, "X"))
     names = list(getattr(X, "columns", ()))
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise KerhrmError(
-            f"two columns are called {twice[0]!r}", "rename or drop one of them"
-        )
+    for name, count in Counter(names).items():
+        if count > 1:
+            problem = f"two columns are called {name!r}"
+            raise KerhrmError(problem, "rename or drop one of them")
     # their numbers would depend on the unit that the dates are stored in
     dates = any(dtype.kind in "mM" for dtype in _dtypes(X))
-    if dates and (told := _not_a_number(X)) is not None:
-        raise told
+    refusal = _not_a_number(X) if dates else None
+    if refusal is not None:
+        raise refusal
     try:
         x = validate_data(
             estimator,
@@ -74,7 +75,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         raise _unreadable(X, error) from error
     # no negative zeros, which would compare differently as bytes
     x = np.asarray(x + 0.0)
-    columns = [f"column {name!r}" for name in names or range(x.shape[1])]
+    _, n_columns = x.shape
+    columns = [f"column {name!r}" for name in names or range(n_columns)]
     check_values(x, columns, X)
     _check_exact(X, x, columns)
     return x
@@ -87,8 +89,9 @@ def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
         given = frame(X).iloc[:, j] if is_frame(X) else np.asarray(X)[:, j]
         if given.dtype.kind not in "iu":
             continue
+        read = x[:, j]
         n_given = pd.unique(given).size
-        n_read = np.unique(x[:, j]).size
+        n_read = np.unique(read).size
         if n_given > n_read:
             problem = f"{names[j]} has integers too large for float64 to tell apart"
             raise KerhrmError(problem, "subtract the column's minimum")
@@ -98,12 +101,11 @@ def _dense(X: Any) -> Any:
     """A DataFrame without sparse columns, which scikit-learn would read as a matrix."""
     if not isinstance(X, pd.DataFrame):
         return X
-    sparse = {
-        name: dtype.subtype
-        for name, dtype in X.dtypes.items()
-        if isinstance(dtype, pd.SparseDtype)
-    }
-    return X.astype(sparse) if sparse else X
+    dense = {}
+    for name, dtype in X.dtypes.items():
+        if isinstance(dtype, pd.SparseDtype):
+            dense[name] = dtype.subtype
+    return X.astype(dense) if dense else X
 
 
 def _dtypes(X: Any) -> list[Any]:
@@ -120,18 +122,22 @@ def _unreadable(X: Any, error: Exception) -> Exception:
     if "feature names" in text.casefold():  # scikit-learn's lists of columns
         return error
     cells = hasattr(X, "iloc") or isinstance(error, ValueError)
-    if cells and (told := _not_a_number(X)) is not None:
-        return told
-    reason = text.partition("\n")[0].rstrip(".:; ")
+    refusal = _not_a_number(X) if cells else None
+    if refusal is not None:
+        return refusal
+    first_line, *_ = text.split("\n")
+    reason = first_line.rstrip(".:; ")
     if isinstance(error, OverflowError):
-        return KerhrmError(f"X has a number that float64 cannot hold ({reason})", HINT)
+        problem = f"X has a number that float64 cannot hold ({reason})"
+        return KerhrmError(problem, HINT)
     kind = InputTypeError if isinstance(error, TypeError) else KerhrmError
     hint = HINT
     if isinstance(X, pd.Series):
         reason = "got a Series instead of a table"
         hint = "give X.to_frame().T for one row, X.to_frame() for one column"
     elif hasattr(X, "collect"):  # of polars
-        reason, hint = "got a LazyFrame, which holds no rows yet", "give X.collect()"
+        reason = "got a LazyFrame, which holds no rows yet"
+        hint = "give X.collect()"
     elif "Reshape your data" in text and isinstance(X, list | tuple):
         hint = "Reshape your data: [X] is one row, [[x] for x in X] is one column"
     elif "Reshape your data" in text:
@@ -153,7 +159,10 @@ def _not_a_number(X: Any) -> KerhrmError | None:
             continue
         wrong = np.array([not is_number(value) for value in values], dtype=bool)
         if wrong.any():
-            value = shown(" ".join(str(values.iloc[int(wrong.argmax())]).split()), 42)
+            number_of_row = int(wrong.argmax())
+            first = values.iloc[number_of_row]
+            words = str(first).split()
+            value = shown(" ".join(words), 42)
             where = first_row(wrong, X)
             problem = f"column {name!r} must hold numbers; got {value} in {where}"
             hint = "drop the column, or encode it: make_pipeline(table_encoder(), ...)"
@@ -193,16 +202,17 @@ class Units:
         inputs = columns, *_mean_and_scale(ordered, weights)
         if task == "classification":
             return cls(*inputs, classes=np.unique(y))
-        mean, scale = _mean_and_scale(y[:, None], weights)
-        unit = float(scale[0]) if np.isfinite(scale[0]) else 1.0
-        return cls(*inputs, float(mean[0]), unit)
+        (mean,), (scale,) = _mean_and_scale(y[:, None], weights)
+        unit = scale if np.isfinite(scale) else 1.0
+        return cls(*inputs, float(mean), float(unit))
 
     def inputs(self, x: np.ndarray) -> Tensor:
         """(m, d), float32."""
         ordered = x
         if not _ascending(self.columns):
             ordered = np.ascontiguousarray(x[:, self.columns])
-        return torch.from_numpy(((ordered - self.mean) / self.scale).astype(np.float32))
+        standardised = (ordered - self.mean) / self.scale
+        return torch.from_numpy(standardised.astype(np.float32))
 
     def target(self, y: np.ndarray) -> Tensor:
         """(m,), float32.
@@ -210,23 +220,26 @@ class Units:
         Raises KerhrmError if a label is neither of the classes.
         """
         if self.classes is None:
-            return torch.from_numpy(
-                ((y - self.y_mean) / self.y_scale).astype(np.float32)
-            )
+            centred = y - self.y_mean
+            standardised = centred / self.y_scale
+            return torch.from_numpy(standardised.astype(np.float32))
         alike = family(y.dtype) == family(self.classes.dtype)
-        known = np.isin(y, self.classes) if alike else np.zeros(len(y), dtype=bool)
+        known = np.zeros(len(y), dtype=bool)
+        if alike:
+            known = np.isin(y, self.classes)
+        low, high = self.classes.tolist()
         if not known.all():
-            problem = f"label {y[~known].tolist()[0]!r} was not among those of the fit"
-            raise KerhrmError(
-                problem, "known are {!r} and {!r}".format(*self.classes.tolist())
-            )
-        return torch.from_numpy(
-            np.where(y == self.classes[1], 1.0, -1.0).astype(np.float32)
-        )
+            label, *_ = y[~known].tolist()
+            problem = f"label {label!r} was not among those of the fit"
+            raise KerhrmError(problem, f"known are {low!r} and {high!r}")
+        is_high = y == self.classes[1]
+        signs = np.where(is_high, 1.0, -1.0)
+        return torch.from_numpy(signs.astype(np.float32))
 
 
 def _ascending(columns: np.ndarray) -> bool:
-    return bool((columns[1:] > columns[:-1]).all())
+    larger = columns[1:] > columns[:-1]
+    return bool(larger.all())
 
 
 def _mean_and_scale(
@@ -237,10 +250,15 @@ def _mean_and_scale(
     The scale of a constant column is infinite, so that it says nothing of other rows,
     either: what it does where it varies no row has shown.
     """
-    size = np.ldexp(1.0, np.frexp(np.abs(x).max(0))[1] - 1)
-    scaler = StandardScaler().fit(x / size, sample_weight=weights)
-    scale = np.where(np.ptp(x, axis=0) == 0, np.inf, scaler.scale_ * size)
-    return scaler.mean_ * size, scale
+    largest = np.abs(x).max(0)
+    _, exponents = np.frexp(largest)
+    size = np.ldexp(1.0, exponents - 1)
+    scaler = StandardScaler()
+    scaler.fit(x / size, sample_weight=weights)
+    mean = scaler.mean_ * size
+    constant = np.ptp(x, axis=0) == 0
+    scale = np.where(constant, np.inf, scaler.scale_ * size)
+    return mean, scale
 
 
 def limits_of(x: np.ndarray) -> np.ndarray:
@@ -267,13 +285,19 @@ def limits_of(x: np.ndarray) -> np.ndarray:
 def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
     """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
     column most of them do; None if none does."""
+    least, largest = limits
     with np.errstate(invalid="ignore"):  # of columns without limits
-        slack = BEYOND * (limits[1] - limits[0])
-        beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
+        slack = BEYOND * (largest - least)
+        below = x < least - slack
+        above = x > largest + slack
+    beyond = below | above
     if not beyond.any():
         return None
+    n_rows, n_columns = x.shape
+    n_beyond = beyond.any(1).sum()
     j = int(beyond.sum(0).argmax())
-    name = getattr(estimator, "feature_names_in_", range(x.shape[1]))[j]
-    rows = f"{beyond.any(1).sum()} of {len(x)} rows lie outside the rows of the fit"
-    column = f"column {shown(name)}: {limits[0, j]:g} to {limits[1, j]:g} there"
+    names = getattr(estimator, "feature_names_in_", range(n_columns))
+    name = shown(names[j])
+    rows = f"{n_beyond} of {n_rows} rows lie outside the rows of the fit"
+    column = f"column {name}: {least[j]:g} to {largest[j]:g} there"
     return f"{rows} ({column}); what is predicted of them is extrapolation"

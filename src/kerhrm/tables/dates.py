@@ -84,29 +84,38 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         return pd.to_datetime(column, utc=True), ""
     words = Words.of(column.map(_date_text, na_action="ignore"))
     known = words.known(NO_NUMBER)
+    absent = words.absent(NO_NUMBER)
     if not known:
-        return pd.to_datetime(words.values({}), utc=True), words.absent(NO_NUMBER)
+        empty = words.values({})
+        return pd.to_datetime(empty, utc=True), absent
     where = f"column {str(column.name)!r}"
     ways = readings(known)
     if not ways:
-        wrong = words.values(dict.fromkeys(strangers(known), True)).notna()
-        example = f"{column[wrong].iloc[0]!s}"[:40]
-        problem = f"{where} must hold dates; got {example!r}"
+        others = dict.fromkeys(strangers(known), True)
+        wrong = words.values(others).notna()
+        first = column[wrong].iloc[0]
+        example = str(first)[:40]
+        row = first_row(wrong, column)
+        problem = f"{where} must hold dates; got {example!r} in {row}"
         hint = "write all of them as 2024-12-31, or leave the column out of --dates"
-        raise KerhrmError(f"{problem} in {first_row(wrong, column)}", hint)
+        raise KerhrmError(problem, hint)
+    shown_format = shown(ways)
     given = [name for name in ORDERS.get(order or "", ()) if name in ways]
     possible = possible_orders(ways)
-    if shown(ways) and possible and order and not given:
-        problem = f"{where} must hold dates; got {_misfit(known, order)!r}"
+    if shown_format and possible and order and not given:
+        example = _misfit(known, order)
+        problem = f"{where} must hold dates; got {example!r}"
         hint = "leave --date-order out, so that each column shows its own"
         raise KerhrmError(f"{problem} with --date-order {order}", hint)
-    chosen = shown(ways) or next(iter(given), None)
+    chosen = shown_format or next(iter(given), None)
     if chosen is None:
         problem = f"{where} does not show the order of day, month and year"
-        hint = f"add --date-order {' or '.join(possible)}"
+        orders = " or ".join(possible)
+        hint = f"add --date-order {orders}"
         raise KerhrmError(f"{problem}: {known[0]!r}", hint)
-    times = words.values(dict(zip(known, ways[chosen], strict=True)))
-    return pd.to_datetime(times, utc=True), words.absent(NO_NUMBER)
+    meaning = dict(zip(known, ways[chosen], strict=True))
+    times = words.values(meaning)
+    return pd.to_datetime(times, utc=True), absent
 
 
 def _date_text(value: Any) -> str:
@@ -122,13 +131,15 @@ def date_options(column: pd.Series) -> str | None:
 
     Quoted for a shell.
     """
-    ways = readings(Words.of(column).known(NO_NUMBER))
+    words = Words.of(column).known(NO_NUMBER)
+    ways = readings(words)
     if not ways:
         return None
     option = flag("--dates", column.name)
     if shown(ways):
         return option
-    return f"{option} --date-order {' or '.join(possible_orders(ways))}"
+    orders = " or ".join(possible_orders(ways))
+    return f"{option} --date-order {orders}"
 
 
 def readings(words: Sequence[str]) -> dict[str, pd.Series]:
@@ -137,7 +148,11 @@ def readings(words: Sequence[str]) -> dict[str, pd.Series]:
     if not len(words) or len(zones) > 1:
         return {}
     sample = words[:SAMPLE]
-    likely = [name for name in FORMATS if _times(sample, name).notna().all()]
+    likely = []
+    for name in FORMATS:
+        times = _times(sample, name)
+        if times.notna().all():
+            likely.append(name)
     if ISO in likely:
         times = _times(words, ISO)
         if times.notna().all():
@@ -165,7 +180,12 @@ def shown(ways: Mapping[str, pd.Series]) -> str | None:
 
 def possible_orders(ways: Mapping[str, pd.Series]) -> list[str]:
     """Orders of day, month and year, of the formats that are possible."""
-    return [order for order, names in ORDERS.items() if ways.keys() & set(names)]
+    orders = []
+    for order, formats in ORDERS.items():
+        possible = ways.keys() & set(formats)
+        if possible:
+            orders.append(order)
+    return orders
 
 
 def digit_dates(column: pd.Series) -> str | None:
@@ -176,19 +196,24 @@ def digit_dates(column: pd.Series) -> str | None:
     values = column.dropna().unique()
     if column.dtype.kind not in "iuf" or len(values) <= 2:
         return None
-    sample = values[:: 1 + len(values) // SAMPLE]
+    every = 1 + len(values) // SAMPLE
+    sample = values[::every]
     if _dated(sample).mean() < MOST:
         return None
     dated = _dated(values)
     if dated.mean() < MOST:
         return None
-    text = f"it looks like dates, as {text_of(values[dated][0])}"
+    dates = values[dated]
+    others = values[~dated]
+    example = text_of(dates[0])
+    text = f"it looks like dates, as {example}"
     option = flag("--dates", column.name)
     if dated.all():
         return f"{text}: {option}"
-    others = [text_of(value) for value in values[~dated]]
-    rows = counted(int(column.isin(values[~dated]).sum()))
-    return f"{text}, but not {listed(others)} in {rows}: {CORRECT}, and add {option}"
+    examples = listed([text_of(value) for value in others])
+    n_others = int(column.isin(others).sum())
+    rows = counted(n_others)
+    return f"{text}, but not {examples} in {rows}: {CORRECT}, and add {option}"
 
 
 def _misfit(words: Sequence[str], order: str) -> str:
@@ -199,13 +224,17 @@ def _misfit(words: Sequence[str], order: str) -> str:
 
 def _fewest_absent(words: Sequence[str], names: Collection[str]) -> np.ndarray:
     """Words that are no dates in the format that most words have, (m,), bool."""
-    absent = [_times(words, name).isna().to_numpy() for name in names]
+    absent = []
+    for name in names:
+        times = _times(words, name)
+        absent.append(times.isna().to_numpy())
     return min(absent, key=np.count_nonzero)
 
 
 def _dated(values: np.ndarray) -> np.ndarray:
     """Which numbers (m,) are dates of this and the last century: bool (m,)."""
-    words = pd.Series([text_of(value) for value in values], dtype=object)
+    texts = [text_of(value) for value in values]
+    words = pd.Series(texts, dtype=object)
     lengths = words.map(len)
     usual = lengths == lengths.mode()[0]
     written = words.map(_DIGITS.fullmatch).notna()
@@ -220,7 +249,8 @@ def strangers(words: Sequence[str]) -> list[str]:
     if with_zone and without:
         return min(with_zone, without, key=len)
     absent = _fewest_absent(words, FORMATS)
-    return np.array(words)[absent].tolist()
+    others = np.array(words)[absent]
+    return others.tolist()
 
 
 def _cell(word: str) -> re.Match[str] | None:
@@ -241,8 +271,9 @@ def iso_times(column: pd.Series) -> pd.Series:
 
     pandas alone would read "now", "today" and years before 0.
     """
-    written = column.map(_ISO_CELL.fullmatch, na_action="ignore").notna()
-    return pd.to_datetime(column.where(written), format=ISO, errors="coerce", utc=True)
+    cells = column.map(_ISO_CELL.fullmatch, na_action="ignore")
+    written = column.where(cells.notna())
+    return pd.to_datetime(written, format=ISO, errors="coerce", utc=True)
 
 
 def _times(words: Sequence[str], name: str) -> pd.Series:
@@ -250,9 +281,11 @@ def _times(words: Sequence[str], name: str) -> pd.Series:
     if name == ISO:
         spelled = [_DIGITS.sub(_with_signs, word) for word in words]
         return iso_times(pd.Series(spelled, dtype=object))
-    dates, clocks = zip(*map(_split, words), strict=True)
+    parts = [_split(word) for word in words]
+    dates, clocks = zip(*parts, strict=True)
     days = pd.to_datetime(pd.Series(dates), format=name, errors="coerce", utc=True)
-    return days + pd.to_timedelta(pd.Series(clocks), unit="s")
+    since_midnight = pd.to_timedelta(pd.Series(clocks), unit="s")
+    return days + since_midnight
 
 
 def _with_signs(digits: re.Match[str]) -> str:
@@ -260,17 +293,22 @@ def _with_signs(digits: re.Match[str]) -> str:
     year, month, day, hour, minute, second = digits.groups()
     if day is None:
         return f"{year}-{month}"
-    clock = "" if hour is None else f"T{hour}:{minute}:{second or '00'}"
-    return f"{year}-{month}-{day}{clock}"
+    date = f"{year}-{month}-{day}"
+    if hour is None:
+        return date
+    return f"{date}T{hour}:{minute}:{second or '00'}"
 
 
 def _split(word: str) -> tuple[str, float]:
     """Date, its parts joined by "-", and seconds of the day in UTC; NaN: no time."""
     cell = _cell(word)
     # pandas alone would read "now", and years before 0
-    if cell is None or not re.match(r"\w.*\d", cell["date"]):
+    if cell is None:
         return "", np.nan
-    date = _TOGETHER.sub(r"\1 \2 \3", cell["date"])
+    date = cell["date"]
+    if not re.match(r"\w.*\d", date):
+        return "", np.nan
+    date = _TOGETHER.sub(r"\1 \2 \3", date)
     date = _MONTH.sub(lambda month: month[1][:3], date)
     date = re.sub(r"[\s,./-]+", "-", date)
     return date, _seconds_of_day(cell)
@@ -283,12 +321,12 @@ def _seconds_of_day(cell: re.Match[str]) -> float:
     hour = float(cell["hour"])
     minute = float(cell["minute"] or 0)
     second = float(cell["second"] or 0)
-    half = (cell["half"] or "")[:1].casefold()
+    half = cell["half"] or ""
     if half:
         if not 1 <= hour <= 12:
             return np.nan
         hour %= 12
-        if half == "p":
+        if half.casefold().startswith("p"):
             hour += 12
     if hour >= 24 or minute >= 60 or second >= 60:
         return np.nan
@@ -296,7 +334,9 @@ def _seconds_of_day(cell: re.Match[str]) -> float:
     zone = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", cell["zone"] or "")
     if zone is None:
         return seconds
-    ahead = 3600 * int(zone[2]) + 60 * int(zone[3] or 0)
+    zone_hours = int(zone[2])
+    zone_minutes = int(zone[3] or 0)
+    ahead = 3600 * zone_hours + 60 * zone_minutes
     return seconds - ahead if zone[1] == "+" else seconds + ahead
 
 

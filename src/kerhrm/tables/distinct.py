@@ -75,11 +75,14 @@ class DistinctRows:
         of = np.full(n, -1)
         of[order] = np.cumsum(new) - 1
         first = order[new]
-        sums = np.bincount(of[order], weights[order], minlength=len(first))
-        units = np.ones(len(first), dtype=np.int64)
-        if sums.max(initial=0.0) > 1 and alike_by_chance(table[first]):
+        n_distinct = len(first)
+        sums = np.bincount(of[order], weights[order], minlength=n_distinct)
+        units = np.ones(n_distinct, dtype=np.int64)
+        largest = sums.max(initial=0.0)
+        if largest > 1 and alike_by_chance(table[first]):
             share = min(1.0, MAX_UNITS / sums.sum())
-            units = np.ceil(sums * share).astype(np.int64)
+            parts = np.ceil(sums * share)
+            units = parts.astype(np.int64)
         return cls(first, of, sums, units)
 
     def __len__(self) -> int:
@@ -99,17 +102,18 @@ def ordered_rows(
 
     Columns that are ``fixed`` stay in their order.
     """
-    y = (
-        target
-        if target.dtype.kind == "f"
-        else np.unique(target, return_inverse=True)[1]
-    )
-    given = np.arange(x.shape[1])
+    y = target
+    if target.dtype.kind != "f":
+        _, y = np.unique(target, return_inverse=True)
+    _, n_columns = x.shape
+    given = np.arange(n_columns)
     distinct = DistinctRows.find(np.column_stack([y, *beside, x]), weights)
     if fixed:
         return given, distinct
-    order = column_order(x[distinct.first], y[distinct.first])
-    if (order != given).any():
+    first = distinct.first
+    order = column_order(x[first], y[first])
+    moved = order != given
+    if moved.any():
         table = np.column_stack([y, *beside, x[:, order]])
         distinct = DistinctRows.find(table, weights)
     return order, distinct
@@ -126,7 +130,8 @@ def alike_by_chance(table: np.ndarray) -> bool:
     pairs = m * (m - 1) / 2
     for column in table.T:
         _, counts = np.unique(column, return_counts=True)
-        pairs *= float(((counts / m) ** 2).sum())
+        shares = counts / m
+        pairs *= float((shares**2).sum())
     return m < MIN_ROWS or pairs >= 1
 
 
@@ -143,7 +148,8 @@ def column_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         ranks = codes.astype(np.int64)
         by_number = np.lexsort((ranks, y))
         pairs = np.ascontiguousarray(ranks[by_number])
-        hashes.append(blake2b(pairs.tobytes(), digest_size=16).digest())
+        fingerprint = blake2b(pairs.tobytes(), digest_size=16)
+        hashes.append(fingerprint.digest())
     order = sorted(range(len(hashes)), key=hashes.__getitem__)
     return np.array(order, dtype=np.int64)
 
@@ -187,37 +193,54 @@ def split_rows(
     Points are distinct rows if the fit ``weighs`` them, and else all rows; targets y
     (n,) are those of the table.  Raises KerhrmError if too few rows are left.
     """
-    units, targets = distinct.units, y[distinct.first]
-    if (n := int(units.sum())) < 3:
+    units = distinct.units
+    targets = y[distinct.first]
+    n = int(units.sum())
+    if n < 3:
         problem = f"n_samples={n} different rows are too few to train and validate on"
         raise KerhrmError(problem, "give 3 or more")
     held_out = np.zeros_like(units)
     if hold_out:
-        of = np.repeat(np.arange(len(units)), units)
-        classes = task == "classification"
-        codes = np.unique(targets, return_inverse=True)[1][of] if classes else None
-        held_out = np.bincount(of[split(n, fraction, codes)[1]], minlength=len(units))
-        if classes and len(np.unique(targets[held_out < units])) < 2:
+        n_distinct = len(units)
+        of = np.repeat(np.arange(n_distinct), units)
+        codes = None
+        if task == "classification":
+            _, classes = np.unique(targets, return_inverse=True)
+            codes = classes[of]
+        _, validating = split(n, fraction, codes)
+        held_out = np.bincount(of[validating], minlength=n_distinct)
+        trained = np.unique(targets[held_out < units])
+        if task == "classification" and len(trained) < 2:
             problem = "the training rows have only one class"
             raise KerhrmError(problem, "give more rows of the other")
-    return (_points if weighs else _all_rows)(distinct, held_out)
+    if weighs:
+        return _points(distinct, held_out)
+    return _all_rows(distinct, held_out)
 
 
 def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     """Distinct rows, of which so many units (m,) validate."""
     units = distinct.units - held_out
-    train, others = np.flatnonzero(units), np.flatnonzero(held_out)
-    weight = distinct.weights / distinct.units
+    train = np.flatnonzero(units)
+    others = np.flatnonzero(held_out)
+    n_train = len(train)
     points = np.empty(len(distinct), dtype=np.int64)
-    points[others] = len(train) + np.arange(len(others))
-    points[train] = np.arange(len(train))
+    points[others] = n_train + np.arange(len(others))
+    points[train] = np.arange(n_train)
+    weight = distinct.weights / distinct.units
+    train_weights = (weight * units)[train]
+    held_out_weights = (weight * held_out)[others]
+    train_units = None
+    if units.max() > 1:
+        train_units = units[train].astype(float)
+    without_weight = distinct.of < 0
     return Split(
-        distinct.first[train],
-        distinct.first[others],
-        _mean_one((weight * units)[train]),
-        _mean_one((weight * held_out)[others]),
-        units[train].astype(float) if units.max() > 1 else None,
-        np.where(distinct.of < 0, -1, points[distinct.of]),
+        train=distinct.first[train],
+        held_out=distinct.first[others],
+        weights=_mean_one(train_weights),
+        held_out_weights=_mean_one(held_out_weights),
+        units=train_units,
+        positions=np.where(without_weight, -1, points[distinct.of]),
     )
 
 
@@ -244,7 +267,8 @@ def _mean_one(weights: np.ndarray) -> np.ndarray | None:
     """Weights of some points, of mean 1; None if they are alike."""
     if not len(weights) or np.ptp(weights) == 0:
         return None
-    return np.asarray(weights / weights.mean())
+    in_means = weights / weights.mean()
+    return np.asarray(in_means)
 
 
 def split(
@@ -257,14 +281,18 @@ def split(
 
     Raises KerhrmError if the fraction is not between 0 and 1.
     """
-    if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
+    is_share = isinstance(fraction, numbers.Real) and 0 < fraction < 1
+    if not is_share:
         problem = f"validation_fraction must be between 0 and 1; got {shown(fraction)}"
         raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
     random = stream(0, "validation")
-    size = min(max(1, round(fraction * n)), n - 2)
+    rounded = round(fraction * n)
+    size = min(max(1, rounded), n - 2)
+    n_rarest = n if classes is None else min(np.bincount(classes))
+    both_sides_hold_two = size >= 2 and n - size >= 2
     if classes is None:
         taken = random.permutation(n)[:size]
-    elif min(np.bincount(classes)) >= 2 and size >= 2 and n - size >= 2:
+    elif n_rarest >= 2 and both_sides_hold_two:
         number = int(random.integers(2**31))
         _, taken = train_test_split(
             np.arange(n), test_size=size, stratify=classes, random_state=number
@@ -296,12 +324,15 @@ def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
     new = _unlike_the_one_before(x)
     of = np.cumsum(new) - 1  # different inputs of every row
     _, codes = np.unique(target, return_inverse=True)
-    pairs = np.unique(np.column_stack([of, codes]), axis=0)
-    n_targets = np.bincount(pairs[:, 0])
-    shared = int((n_targets[of] > 1).sum())
-    if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
+    pairs = np.column_stack([of, codes])
+    distinct_pairs = np.unique(pairs, axis=0)
+    n_targets = np.bincount(distinct_pairs[:, 0])
+    several = n_targets[of] > 1
+    shared = int(several.sum())
+    n = len(x)
+    if shared <= REPEATED * n or alike_by_chance(x[new]):
         return None
-    text = f"{shared} of {len(x)} different rows have the inputs of another one with"
+    text = f"{shared} of {n} different rows have the inputs of another one with"
     hint = "give one row for each unit, with the mean of its targets"
     if len(np.unique(target)) == 2:
         hint = "give one row for each unit, with its commoner label"

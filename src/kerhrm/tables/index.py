@@ -14,9 +14,8 @@ def first_row(bad: Any, table: Any = None) -> str:
 
     By its index, or from 0 if it has none.
     """
-    row, index = int(np.argmax(bad)), getattr(table, "index", None)
-    return (
-        f"index {index[row]}"
-        if isinstance(index, pd.Index)
-        else f"row {row} (counted from 0)"
-    )
+    row = int(np.argmax(bad))
+    index = getattr(table, "index", None)
+    if isinstance(index, pd.Index):
+        return f"index {index[row]}"
+    return f"row {row} (counted from 0)"

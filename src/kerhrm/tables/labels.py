@@ -41,19 +41,23 @@ def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
     if len(values) != n:
         problem = f"{what} have shape {values.shape} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
-    if (missing := pd.isna(values)).any():
-        rows = f"{missing.sum()} rows, the first is {first_row(missing, labels)}"
-        raise KerhrmError(
-            f"{what} are missing in {rows}", "drop these rows, or label them"
-        )
+    missing = pd.isna(values)
+    if missing.any():
+        n_missing = missing.sum()
+        first = first_row(missing, labels)
+        problem = f"{what} are missing in {n_missing} rows, the first is {first}"
+        raise KerhrmError(problem, "drop these rows, or label them")
     codes, distinct = _factorise(values, what)
-    names: dict[str, Any] = {}
+    seen: dict[str, Any] = {}
+    names = []
     for label in distinct:
-        name = visible(str(label)) or "''"
-        if name in names:
-            raise _same_name(what, names[name], label, name)
-        names[name] = label
-    return Labels(codes, [str(label) or "''" for label in distinct])
+        name = str(label) or "''"
+        looks = visible(str(label)) or "''"
+        if looks in seen:
+            raise _same_name(what, seen[looks], label, looks)
+        seen[looks] = label
+        names.append(name)
+    return Labels(codes, names)
 
 
 def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarray:
@@ -70,11 +74,13 @@ def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarr
         warn(text, DataWarning)
         return np.zeros(n, dtype=np.int64)
     labels = read_labels(environments, n, "environments", table)
-    if len(labels.names) == 1:
-        text = f"environments are all {labels.names[0][:40]!r}: one environment"
+    n_environments = len(labels.names)
+    if n_environments == 1:
+        name = labels.names[0][:40]
+        text = f"environments are all {name!r}: one environment"
         text += " separates nothing; give labels of two or more"
         warn(text, DataWarning)
-    elif len(labels.names) == n:
+    elif n_environments == n:
         text = "environments have one row each, which shows no relation within them;"
         text += " give labels that several rows share"
         warn(text, DataWarning)
@@ -86,15 +92,21 @@ def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
     hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
     if isinstance(first, str) and isinstance(second, str):
         hint = f"give pd.Series({what}).str.strip() if they are one, or rename one"
-    pair = f"{escaped(shown(first))} and {escaped(shown(second))}"
-    return KerhrmError(f"{what} {pair} have the same name, {name}", hint)
+    first_text = escaped(shown(first))
+    second_text = escaped(shown(second))
+    problem = f"{what} {first_text} and {second_text} have the same name, {name}"
+    return KerhrmError(problem, hint)
 
 
 def in_category_order(labels: Any, names: list[str]) -> list[str]:
     """Names of labels, in the order of its categories if they are categorical."""
-    if not isinstance(getattr(labels, "dtype", None), pd.CategoricalDtype):
+    dtype = getattr(labels, "dtype", None)
+    if not isinstance(dtype, pd.CategoricalDtype):
         return names
-    places = {str(c) or "''": i for i, c in enumerate(labels.dtype.categories)}
+    places = {}
+    for place, category in enumerate(dtype.categories):
+        name = str(category) or "''"
+        places[name] = place
     return sorted(names, key=places.__getitem__)
 
 
@@ -110,7 +122,8 @@ def _factorise(values: np.ndarray, what: str) -> tuple[np.ndarray, list[Any]]:
     try:
         unordered = dict.fromkeys(keys)
     except TypeError as error:
-        problem = f"{what} must be numbers, text or dates; got {shown(keys[0][1])}"
+        _, first = keys[0]
+        problem = f"{what} must be numbers, text or dates; got {shown(first)}"
         raise KerhrmError(problem, "give one label for each row") from error
     ordered = _in_order(unordered)
     numbers = {key: number for number, key in enumerate(ordered)}
@@ -135,10 +148,12 @@ def _key(value: Any) -> tuple[bool, Any]:
     """What two rows with the same label have in common: True is not 1, but 1.0 is."""
     if isinstance(value, bool | np.bool_):
         return True, bool(value)
-    if isinstance(value, float | np.floating) and float(value).is_integer():
+    is_float = isinstance(value, float | np.floating)
+    if is_float and float(value).is_integer():
         return False, int(value)
     return False, value
 
 
 def _by_text(key: tuple[bool, Any]) -> tuple[str, str]:
-    return kind(key[1]), str(key[1])
+    _, value = key
+    return kind(value), str(value)

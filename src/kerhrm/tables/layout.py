@@ -40,7 +40,8 @@ def like_data(names: Sequence[str]) -> str | None:
     numbers = [name for name in names if NUMBER.fullmatch(name)]
     values = [float(name.replace(",", ".")) for name in numbers]
     ascend = all(left < right for left, right in itertools.pairwise(values))
-    if ascend and all(value.is_integer() for value in values):
+    whole = all(value.is_integer() for value in values)
+    if ascend and whole:
         return None
     return numbers[0]
 
@@ -64,12 +65,10 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     more or fewer cells than there are names.
     """
     _check_quotes(text, path)
-    start, line = 0, 0
-    if first := SEP_LINE.match(text):  # which Excel writes
-        start, line, sep = first.end(), 1, first[1] if sep is None else sep
+    start, line, sep = _body(text, sep)
     body = text[start:]
-    sep = find_separator(body) if sep is None else check_separator(sep)
-    padded = sep != " " and re.search(rf'{re.escape(sep)} +"', text) is not None
+    blank_and_quote = re.search(rf'{re.escape(sep)} +"', text)
+    padded = sep != " " and blank_and_quote is not None
     if MARKDOWN.match(text, start):
         problem = f"{path} is a table as a text shows it, with a line of dashes"
         cure = f"delete line {line + 2}, and the bars at the ends of lines"
@@ -79,32 +78,57 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     rows = _rows(stream, sep, padded, path, line)
     _, header_line, header = next(rows, (line + 1, line + 1, []))
     start = stream.tell()
-    names = [" ".join(visible(cell).split()) for cell in header[: _filled(header)]]
+    named_cells = header[: _filled(header)]
+    names = [" ".join(visible(cell).split()) for cell in named_cells]
     if not names:
         problem = f"{path} has no names in line {header_line}"
         raise KerhrmError(problem, "name every column in the first line")
+    n_names = len(names)
     width = number = opens = 0
     for opens, line, row in rows:
-        if len(row) < len(names) or any(cell.strip() for cell in row[len(names) :]):
-            problem = f"{path}: line {line} has {counted(len(row), 'cell')} for "
-            problem += f"{counted(len(names), 'name')} in line {header_line}"
-            title = number == 0 and header[0].lstrip().startswith("#")
-            if title or (len(names) == 1 and len(row) > 1):
+        n_cells = len(row)
+        beyond_names = any(cell.strip() for cell in row[n_names:])
+        if n_cells < n_names or beyond_names:
+            problem = f"{path}: line {line} has {counted(n_cells, 'cell')} for "
+            problem += f"{counted(n_names, 'name')} in line {header_line}"
+            first = number == 0
+            title = first and header[0].lstrip().startswith("#")
+            one_name = n_names == 1 and n_cells > 1
+            if title or one_name:
                 hint = "delete the lines above the names"
             elif opens < line:
                 hint = f"close the quote that opens in line {opens}, or delete it"
             else:
-                hint = _uneven(number == 0, len(names), row, sep)
+                hint = _uneven(first, n_names, row, sep)
             better = find_separator(body)
-            if better != sep and _evenness(body, better)[0]:
+            even, _ = _evenness(body, better)
+            if even and better != sep:
                 hint = _use(better)
             raise KerhrmError(problem, hint)
-        width, number = max(width, len(row)), number + 1
+        width = max(width, n_cells)
+        number += 1
     _check_names(names, path)
-    if len(names) == 1:
-        problem = f"{path} has one column, {names[0][:40]!r}, separated by {sep!r}"
-        raise KerhrmError(problem, _better_separator(body, sep))
+    if n_names == 1:
+        name = names[0][:40]
+        problem = f"{path} has one column, {name!r}, separated by {sep!r}"
+        hint = _better_separator(body, sep)
+        raise KerhrmError(problem, hint)
     return Layout(names, sep, padded, start, width, number, opens)
+
+
+def _body(text: str, sep: str | None) -> tuple[int, int, str]:
+    """Start of the names, the number of lines before them, and the separator."""
+    start = 0
+    line = 0
+    sep_line = SEP_LINE.match(text)
+    if sep_line is not None:  # which Excel writes
+        start = sep_line.end()
+        line = 1
+        if sep is None:
+            sep = sep_line[1]
+    if sep is None:
+        return start, line, find_separator(text[start:])
+    return start, line, check_separator(sep)
 
 
 def _rows(
@@ -125,14 +149,17 @@ def _rows(
     line = 0
     try:
         for row in reader:
-            opens, line = line + 1, reader.line_num
-            if len(row) > 1 or (row and row[0].strip()):
-                several = [len(LINE_END.findall(cell)) for cell in row]
-                before = next((j for j, n in enumerate(several) if n), 0)
-                if line < opens + sum(several):
+            opens = line + 1
+            line = reader.line_num
+            blank = len(row) < 2 and not "".join(row).strip()
+            if not blank:
+                line_ends = [len(LINE_END.findall(cell)) for cell in row]
+                several = [j for j, n_ends in enumerate(line_ends) if n_ends]
+                before = several[0] if several else 0
+                if line < opens + sum(line_ends):
                     before = len(row) - 1  # the file ends in the last cell
-                opens += offset + sum(several[:before])
-                if any(several) and not _closed(raw, sep, padded):
+                opens += offset + sum(line_ends[:before])
+                if several and not _closed(raw, sep, padded):
                     problem = f"{path}: a quote in line {opens} is not closed"
                     raise KerhrmError(problem, "close it, or delete it")
                 yield opens, offset + line, row
@@ -170,14 +197,15 @@ def _check_names(names: Sequence[str], path: Path) -> None:
     """Refuse columns without a name, or of one name."""
     name, number = Counter(names).most_common(1)[0]
     numbers = all(NUMBER.fullmatch(name) for name in names)
-    if numbers and (number > 1 or not all(name.isdecimal() for name in names)):
+    years = all(name.isdecimal() for name in names)  # or other codes
+    if numbers and (number > 1 or not years):
         problem = f"{path}: the first line holds numbers, not names"
         raise KerhrmError(problem, "write the columns' names above it")
-    if nameless := sum(not name for name in names):
-        what = counted(nameless, "column")
-        raise KerhrmError(
-            f"{path}: {what} without a name", "name them in the first line"
-        )
+    nameless = names.count("")
+    if nameless:
+        columns = counted(nameless, "column")
+        problem = f"{path}: {columns} without a name"
+        raise KerhrmError(problem, "name them in the first line")
     if number > 1:
         problem = f"{path}: two columns are called {name!r}"
         raise KerhrmError(problem, "rename one of them")
@@ -188,8 +216,10 @@ def check_separator(sep: str) -> str:
 
     Raises KerhrmError if it is none.
     """
-    sep = "\t" if sep == "\\t" else sep
-    if len(sep) != 1 or sep in '"\r\n' or sep.isalnum():
+    if sep == "\\t":
+        sep = "\t"
+    reserved = sep in '"\r\n' or sep.isalnum()
+    if len(sep) != 1 or reserved:
         problem = f"--sep must be one character, no letter or quote; got {shown(sep)}"
         hint = r"use ',', ';' or '\t', a tab, or leave --sep out"
         if sep.startswith("\\s"):
@@ -205,7 +235,8 @@ def find_separator(text: str) -> str:
 
 def _evenness(text: str, sep: str) -> tuple[bool, int]:
     """Whether the first rows have as many cells as the header, and how many."""
-    reader = csv.reader(io.StringIO(text[:SAMPLE], newline=""), delimiter=sep)
+    sample = io.StringIO(text[:SAMPLE], newline="")
+    reader = csv.reader(sample, delimiter=sep)
     try:
         rows = [row for row in itertools.islice(reader, SAMPLE_ROWS) if row]
     except csv.Error:
@@ -214,19 +245,25 @@ def _evenness(text: str, sep: str) -> tuple[bool, int]:
         rows.pop()  # which may be cut
     widths = [_filled(row) for row in rows]
     usual = max(widths, key=lambda width: (widths.count(width), width), default=0)
-    return widths[:1] == [usual] and usual > 1, usual
+    as_header = widths[:1] == [usual]
+    return as_header and usual > 1, usual
 
 
 def one_blank(text: str) -> str:
     """Text whose runs of blanks, outside of quotes, are one blank; none around rows."""
-    return BLANKS.sub(
-        lambda run: run["quoted"] or ("" if run["around"] is not None else " "), text
-    )
+
+    def blank(run: re.Match[str]) -> str:
+        if run["quoted"]:
+            return run["quoted"]
+        return "" if run["around"] is not None else " "
+
+    return BLANKS.sub(blank, text)
 
 
 def _separated_by_blanks(text: str) -> str | None:
     """Hint for a file whose cells are separated by white space; None: they are not."""
-    reader = csv.reader(io.StringIO(one_blank(text), newline=""), delimiter=" ")
+    lines = io.StringIO(one_blank(text), newline="")
+    reader = csv.reader(lines, delimiter=" ")
     try:
         header, *widths = [len(row) for row in reader if row]
     except (csv.Error, ValueError):
@@ -245,15 +282,18 @@ def _separated_by_blanks(text: str) -> str | None:
 
 def _check_quotes(text: str, path: Path) -> None:
     """Refuse quotes after a backslash, as MySQL writes them."""
-    if cell := BACKSLASH.search(text):
-        line = 1 + len(LINE_END.findall(text[: cell.end()]))
+    cell = BACKSLASH.search(text)
+    if cell is not None:
+        before = text[: cell.end()]
+        line = 1 + len(LINE_END.findall(before))
         problem = f"{path}: line {line} has a quote after a backslash"
         raise KerhrmError(problem, 'double the quotes inside of quotes: "" for \\"')
 
 
 def _filled(row: Sequence[str]) -> int:
     """Number of cells, without empty ones at the end."""
-    return max((j for j, cell in enumerate(row, 1) if cell.strip()), default=0)
+    filled = [j for j, cell in enumerate(row, 1) if cell.strip()]
+    return max(filled, default=0)
 
 
 def _use(sep: str) -> str:
@@ -264,11 +304,14 @@ def _use(sep: str) -> str:
 
 def _better_separator(text: str, sep: str) -> str:
     """Hint for a file that has one column with this separator."""
-    if sep != " " and (blanks := _separated_by_blanks(text)):
+    blanks = _separated_by_blanks(text) if sep != " " else None
+    if blanks:
         return blanks
-    lines = [line for line in text[:SAMPLE].splitlines() if line.strip()][:2]
+    lines = [line for line in text[:SAMPLE].splitlines() if line.strip()]
+    first_lines = lines[:2]
     for other in (find_separator(text), *OTHER_SEPARATORS):
-        counts = {line.count(other) for line in lines}
-        if other != sep and len(counts) == 1 and max(counts) > 0:
+        counts = {line.count(other) for line in first_lines}
+        even = len(counts) == 1 and 0 not in counts
+        if even and other != sep:
             return _use(other)
     return "give a file of two columns or more"

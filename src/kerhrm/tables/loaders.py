@@ -74,11 +74,15 @@ def _read(
     """Rows and targets of all batches."""
     rows: list[np.ndarray] = []
     targets: list[np.ndarray | None] = []
+    n_first = 0
     for number, batch in enumerate(_batches(loader)):
         x, target = _points(batch, number)
-        if rows and x.shape[1] != rows[0].shape[1]:
-            problem = f"batch {number} of the loader has {x.shape[1]} columns"
-            problem += f", and the first one {rows[0].shape[1]}"
+        _, n_columns = x.shape
+        if not rows:
+            n_first = n_columns
+        if n_columns != n_first:
+            problem = f"batch {number} of the loader has {n_columns} columns"
+            problem += f", and the first one {n_first}"
             raise KerhrmError(problem, "give points of one shape")
         if targets and not _alike(target, targets[0]):
             problem = f"batch {number} of the loader has targets of another kind than "
@@ -87,12 +91,14 @@ def _read(
         targets.append(target)
     if not rows:
         raise KerhrmError("the loader has no batches", "give a loader with rows")
+    x = np.concatenate(rows)
     known = [target for target in targets if target is not None]
-    if needs_y and len(known) < len(rows):
+    if len(known) == len(rows):
+        return x, np.concatenate(known)
+    if needs_y:
         without = next(i for i, target in enumerate(targets) if target is None)
         raise KerhrmError(f"batch {without} of the loader has no targets", HINT)
-    x = np.concatenate(rows)
-    return x, np.concatenate(known) if len(known) == len(rows) else None
+    return x, None
 
 
 def _check_order(loader: DataLoader[Any]) -> None:
@@ -132,11 +138,13 @@ def _check_sampler(loader: DataLoader[Any], own_batches: bool) -> None:
     try:
         n = len(loader.dataset)  # type: ignore[arg-type]
         with _states_kept(loader):
-            taken = list(itertools.islice(sampler, n + 1))
+            indices = list(itertools.islice(sampler, n + 1))
     except Exception as error:
         raise _sampled(name) from error
-    indices = [*itertools.chain(*taken)] if own_batches else taken
-    if indices != list(range(n)):
+    if own_batches:
+        indices = list(itertools.chain(*indices))
+    in_order = list(range(n))
+    if indices != in_order:
         raise _sampled(name)
 
 
@@ -150,8 +158,11 @@ def _sampled(name: str) -> KerhrmError:
 @contextlib.contextmanager
 def _states_kept(loader: DataLoader[Any]) -> Iterator[None]:
     """Put back the generators that a pass draws from."""
-    own = [loader.generator, getattr(loader.sampler, "generator", None)]
-    generators = [one for one in own if isinstance(one, torch.Generator)]
+    of_sampler = getattr(loader.sampler, "generator", None)
+    generators = []
+    for generator in (loader.generator, of_sampler):
+        if isinstance(generator, torch.Generator):
+            generators.append(generator)
     states = [generator.get_state() for generator in generators]
     numpy_state = np.random.get_state()
     try:
@@ -195,25 +206,32 @@ def _batches(loader: DataLoader[Any]) -> Any:
 
 def _points(batch: Any, number: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Points (b, d) and targets (b,) of a batch, if it has some."""
-    x, y = batch, None
+    where = f"batch {number} of the loader"
+    x = batch
+    y = None
     if isinstance(batch, list | tuple):
-        if len(batch) not in (1, 2):
-            problem = f"batch {number} of the loader holds {len(batch)} parts"
-            raise KerhrmError(problem, HINT)
-        x, y = (*batch, None)[:2]
+        n_parts = len(batch)
+        if n_parts not in (1, 2):
+            raise KerhrmError(f"{where} holds {n_parts} parts", HINT)
+        x = batch[0]
+        if n_parts == 2:
+            y = batch[1]
     if not isinstance(x, Tensor | np.ndarray) or x.ndim < 2:
         shape = getattr(x, "shape", None)
-        kind = type(x).__name__ if shape is None else f"shape {tuple(shape)}"
-        problem = f"batch {number} of the loader has no points (batch, d): got {kind}"
+        kind = type(x).__name__
+        if shape is not None:
+            kind = f"shape {tuple(shape)}"
+        problem = f"{where} has no points (batch, d): got {kind}"
         raise KerhrmError(problem, HINT)
-    points = np.asarray(plain(x, f"batch {number} of the loader"))
-    points = points.reshape(len(points), math.prod(points.shape[1:]))
+    array = np.asarray(plain(x, where))
+    n, *point_shape = array.shape
+    points = array.reshape(n, math.prod(point_shape))
     if y is None:
         return points, None
     target = np.asarray(plain(y, f"the targets of batch {number}"))
-    if target.shape == (len(points), 1):
+    if target.shape == (n, 1):
         target = target[:, 0]
-    if target.shape != (len(points),):
-        problem = f"batch {number} of the loader has {len(points)} points and targets "
-        raise KerhrmError(f"{problem}of shape {target.shape}", HINT)
+    if target.shape != (n,):
+        problem = f"{where} has {n} points and targets of shape {target.shape}"
+        raise KerhrmError(problem, HINT)
     return points, target

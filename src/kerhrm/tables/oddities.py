@@ -33,17 +33,20 @@ def oddities(
     if regression is None:
         regression = is_regression(y)
     target = y.to_numpy()[searched]
+    searches = True
     if not regression:
-        target = pd.factorize(target)[0]
-    searches = regression or np.bincount(target, minlength=2).min() >= MIN_CLASS
+        target, _ = pd.factorize(target)
+        n_rarer = np.bincount(target, minlength=2).min()
+        searches = n_rarer >= MIN_CLASS
     for name, column in features.items():
         kind, values = column_values(column)
-        told = [notes.get(str(name)), _odd(column, kind, values)]
+        texts = [notes.get(str(name)), _odd(column, kind, values)]
         if searches and gives_away(kind, values[searched], target, regression):
             hint = f"{flag('--drop', name)} unless it is known beforehand"
-            told.append(f"it gives the target away; {hint}")
-        if texts := [text for text in told if text]:
-            yield str(name), "; ".join(texts)
+            texts.append(f"it gives the target away; {hint}")
+        text = "; ".join(filter(None, texts))
+        if text:
+            yield str(name), text
 
 
 def without_notes(table: pd.DataFrame) -> pd.DataFrame:
@@ -59,13 +62,16 @@ def _searched(features: pd.DataFrame, y: pd.Series) -> np.ndarray:
     Nor do two differ in the target alone, where that is no chance: measurements of one
     unit have nearly the same target, which any column that names the unit would tell.
     """
-    table = features.set_axis(range(features.shape[1]), axis=1)
+    n_rows, n_columns = features.shape
+    table = features.set_axis(range(n_columns), axis=1)
     if not repeated(table).any():
-        table[features.shape[1]] = y.to_numpy()
-    rows = np.flatnonzero(~table.duplicated())
+        table[n_columns] = y.to_numpy()
+    again = table.duplicated()
+    rows = np.flatnonzero(~again)
     if len(rows) < MIN_ROWS:
-        rows = np.arange(len(table))
-    return rows[:: 1 + len(rows) // MAX_SEARCHED]
+        rows = np.arange(n_rows)
+    every = 1 + len(rows) // MAX_SEARCHED
+    return rows[::every]
 
 
 def is_regression(y: pd.Series) -> bool:
@@ -76,13 +82,19 @@ def is_regression(y: pd.Series) -> bool:
 def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
     """Say what is odd about a column, whatever the target is."""
     drop = flag("--drop", column.name)
-    if column.nunique() < 2:
+    n = len(column)
+    n_different = column.nunique()
+    if n_different < 2:
         known = column.dropna()
-        if len(known) in (0, len(column)):
-            return f"it is {'constant' if len(known) else 'empty'}; {drop}"
-        rows = counted(len(column) - len(known))
-        said = f"it is {str(known.iloc[0])[:40]!r}, and empty in {rows}"
-        return f"{said}; {drop} unless empty cells tell something"
+        n_known = len(known)
+        if n_known == 0:
+            return f"it is empty; {drop}"
+        if n_known == n:
+            return f"it is constant; {drop}"
+        value = str(known.iloc[0])[:40]
+        rows = counted(n - n_known)
+        problem = f"it is {value!r}, and empty in {rows}"
+        return f"{problem}; {drop} unless empty cells tell something"
     if is_text(column):
         if options := date_options(column):
             return f"it looks like dates: {options}"
@@ -91,7 +103,7 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
     if kind == "number" and (text := digit_dates(column)):
         return text
     whole = kind == "text" or column.dtype.kind in "iu"
-    if whole and column.nunique() == len(column):
+    if whole and n_different == n:
         return f"it differs in every row: an identifier? {drop}"
     return _missing_code(values) if kind == "number" else None
 
@@ -116,12 +128,14 @@ def _sentinel(values: np.ndarray) -> int | None:
     each other."""
     for value in (values.min(), values.max()):
         others = values[values != value]
-        n_equal = len(values) - len(others)
+        n_others = len(others)
+        n_equal = len(values) - n_others
         code = int(value) if float(value).is_integer() else 0
         usual = re.fullmatch("-?9+|-1", str(code))
-        if n_equal < 2 or not usual or not len(others):
+        if n_equal < 2 or not usual or not n_others:
             continue
-        apart = np.abs(others - value).min()
-        if 0 < np.ptp(others) < apart:
+        distances = np.abs(others - value)
+        spread = np.ptp(others)
+        if 0 < spread < distances.min():
             return code
     return None

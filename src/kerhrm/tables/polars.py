@@ -25,7 +25,8 @@ def of_pandas(table: Any, what: str = "table") -> Any:
     if not is_polars(table):
         return table
     columns = {column.name: _column(column, what) for column in table.get_columns()}
-    return pd.DataFrame(columns, pd.RangeIndex(len(table)))
+    rows = pd.RangeIndex(len(table))
+    return pd.DataFrame(columns, rows)
 
 
 def check_cells(table: Any, what: str) -> None:
@@ -53,16 +54,17 @@ def _column(column: Any, what: str) -> pd.Series:
     if dtype.is_temporal() and kind != "Time":
         return pd.Series(column.to_numpy())
     if kind.startswith("Decimal"):
-        return pd.Series(np.array(column.to_list(), dtype=float))
-    if dtype.is_float() or (dtype.is_numeric() and not column.null_count()):
+        numbers = np.array(column.to_list(), dtype=float)
+        return pd.Series(numbers)
+    has_missing = column.null_count() > 0
+    full_numbers = dtype.is_numeric() and not has_missing
+    if dtype.is_float() or full_numbers:
         return pd.Series(column.to_numpy())
     if dtype.is_integer():
         name = "UInt64" if kind.startswith("U") else "Int64"
         return pd.Series(column.to_list(), dtype=name)
     if kind == "Boolean":
-        return pd.Series(
-            column.to_list(), dtype="boolean" if column.null_count() else bool
-        )
-    return pd.Series(
-        [None if cell is None else str(cell) for cell in column], dtype=object
-    )
+        truth = "boolean" if has_missing else bool
+        return pd.Series(column.to_list(), dtype=truth)
+    texts = [None if cell is None else str(cell) for cell in column]
+    return pd.Series(texts, dtype=object)

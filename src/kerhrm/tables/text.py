@@ -74,7 +74,8 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        readable = stat.S_ISREG(mode) or stat.S_ISFIFO(mode)
+        if not readable:
             what = "a folder" if stat.S_ISDIR(mode) else "a device"
             raise FileError(f"{path} is {what}", GIVE_PATH)
         data = path.read_bytes()
@@ -91,8 +92,9 @@ def read_bytes(path: Path) -> bytes:
             raise KerhrmError(f"{path} is {what}, not a CSV file", cure)
     if data.startswith(b"PK\x03\x04"):
         book = _book(data, path)
-        what, cure = (book, SHEET) if book else ("a zip archive", ARCHIVE)
-        raise KerhrmError(f"{path} is {what}, not a CSV file", cure)
+        if book is None:
+            raise KerhrmError(f"{path} is a zip archive, not a CSV file", ARCHIVE)
+        raise KerhrmError(f"{path} is {book}, not a CSV file", SHEET)
     return data
 
 
@@ -120,13 +122,20 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
         raise KerhrmError(problem, "leave --encoding out") from error
     wide = named.startswith(("utf-16", "utf-32"))
     # the bytes overrule general names; without zeros they are no UTF-16
-    used = by_bytes if by_bytes and (wide or named == "utf-8") else named
-    text = None if wide and b"\0" not in data else _decoded(data, used)
+    general = wide or named == "utf-8"
+    used = named
+    if by_bytes and general:
+        used = by_bytes
+    has_zeros = b"\0" in data
+    text = _decoded(data, used)
+    if wide and not has_zeros:
+        text = None
     if text is None or "\0" in text:
+        without_option = _decoded(data, by_bytes or "utf-8")
         hint = f"try --encoding {_likely(data)}"
-        if encoding and _decoded(data, by_bytes or "utf-8") is not None:
+        if encoding and without_option is not None:
             hint = "leave --encoding out"
-        elif b"\0" in data:
+        elif has_zeros:
             hint = "save it as CSV again: it is cut, or holds other things than text"
         problem = "cannot be read" if text is None else "has NUL bytes, read"
         raise KerhrmError(f"{path} {problem} as {used}", hint)
@@ -141,13 +150,16 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
 
 def _likely(data: bytes) -> str:
     """Encoding that a text may be in, which is not UTF-8."""
-    sample = data[: data.find(b"\n", SAMPLE) + 1 or len(data)]
+    end = data.find(b"\n", SAMPLE) + 1 or len(data)
+    sample = data[:end]
     for encoding in ("cp932", "euc_jp", "euc_kr", "gb18030", "big5"):
         text = _decoded(sample, encoding) or ""
-        if _is_frequent("".join(sign for sign in text if sign > "\x7f"), encoding):
+        beyond_ascii = [sign for sign in text if sign > "\x7f"]
+        if _is_frequent("".join(beyond_ascii), encoding):
             return encoding
     runs = re.findall(rb"[\x80-\xff]+", sample)
-    if runs and sum(map(len, runs)) > 2.5 * len(runs):  # words without a Latin letter
+    n_bytes = sum(map(len, runs))
+    if runs and n_bytes > 2.5 * len(runs):  # words without a Latin letter
         return "cp1251 if it is Russian, or the encoding of its language"
     western = re.search(rb"[\x80-\x9f]", data) and _decoded(data, "cp1252")
     guess = "cp1252" if western else "latin-1"
@@ -189,7 +201,11 @@ def _shown_encoding(data: bytes) -> str | None:
         if data.startswith(mark):
             return name
     start = data[: 2**12]
-    even, odd = start[::2].count(0), start[1::2].count(0)
-    if max(even, odd) > len(start) / 4 and min(even, odd) < len(start) / 20:
+    n = len(start)
+    even = start[::2].count(0)
+    odd = start[1::2].count(0)
+    many_on_one_side = max(even, odd) > n / 4
+    few_on_the_other = min(even, odd) < n / 20
+    if many_on_one_side and few_on_the_other:
         return "utf-16-be" if even > odd else "utf-16-le"
     return None

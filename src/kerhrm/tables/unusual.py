@@ -27,14 +27,16 @@ def gives_away(
     them; such rows do not count.
     """
     if kind == "text":
-        values = pd.factorize(values)[0]
-    filled = np.where(pd.isna(values), np.inf, values)
+        values, _ = pd.factorize(values)
+    missing = pd.isna(values)
+    filled = np.where(missing, np.inf, values)
     levels, codes = np.unique(filled, return_inverse=True)
     counts = np.bincount(codes)
     sums = np.bincount(codes, weights=target)
     n_others = counts[codes] - 1
     alone = n_others == 0
-    predicted = (sums[codes] - target) / np.maximum(n_others, 1)
+    of_others = sums[codes] - target
+    predicted = of_others / np.maximum(n_others, 1)
     predicted[alone] = target.mean()
     judged = np.ones(len(target), dtype=bool)
     known = levels < np.inf
@@ -50,9 +52,9 @@ def gives_away(
     target = target[judged]
     predicted = predicted[judged]
     if regression:
-        errors = ((target - predicted) ** 2).mean()
+        squares = (target - predicted) ** 2
         largest = (1 - GIVEN_AWAY) * target.var()
-        return bool(errors < largest)
+        return bool(squares.mean() < largest)
     right = (predicted > 0.5) == (target > 0.5)
     accuracies = [right[target == label].mean() for label in (0, 1)]
     return bool(np.mean(accuracies) > GIVEN_AWAY)
@@ -61,7 +63,9 @@ def gives_away(
 def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Means (m - 2,) at the inner ones of ascending levels (m,), each on the line
     through its two neighbours."""
-    share = (levels[1:-1] - levels[:-2]) / (levels[2:] - levels[:-2])
+    to_next = levels[2:] - levels[:-2]
+    to_level = levels[1:-1] - levels[:-2]
+    share = to_level / to_next
     return (1 - share) * means[:-2] + share * means[2:]
 
 
@@ -100,7 +104,8 @@ def telling_auxiliary(
     for j, name in enumerate(names):
         if not gives_away("number", z[:, j], y, regression):
             continue
-        column = f"auxiliary column {j if name is None else shown(name)}"
+        shown_name = j if name is None else shown(name)
+        column = f"auxiliary column {shown_name}"
         text = f"{column} gives the target away, so that environments are parts"
         hint = "give a column that says when, where or how a row came about"
         return f"{text} of the target; {hint}"

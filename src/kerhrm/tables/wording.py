@@ -22,31 +22,41 @@ def visible(text: str) -> str:
     without width are left out, but for those that join the letters of other scripts.
     """
     if not text.isascii():
-        text = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
+        text = unicodedata.normalize("NFC", text)
+        text = _UNSEEN.sub("", text)
         text = _BLANK.sub(" ", text)
     return text.strip()
 
 
 def escaped(name: str) -> str:
     """A name with signs that are not seen written out, as \\u200b."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
-        for sign in name
-    )
+    signs = []
+    for sign in name:
+        if sign.isprintable():
+            signs.append(sign)
+        else:
+            signs.append(sign.encode("unicode_escape").decode())
+    return "".join(signs)
 
 
 def listed(words: Sequence[str], most: int = 3) -> str:
     """Quote the first words of some."""
     shown = [repr(word[:40]) for word in words[:most]]
-    return ", ".join([*shown, "..."] if len(words) > most else shown)
+    if len(words) > most:
+        shown.append("...")
+    return ", ".join(shown)
 
 
 def counted(number: int, what: str = "row") -> str:
     """Say how many there are of something."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    if number == 1:
+        return f"{number} {what}"
+    return f"{number} {what}s"
 
 
 def flag(option: str, name: Any) -> str:
     """An option of ``kerhrm check`` with a column's name, quoted for a shell."""
     quoted = shlex.quote(str(name))
-    return f"{option}={quoted}" if quoted.startswith("-") else f"{option} {quoted}"
+    if quoted.startswith("-"):
+        return f"{option}={quoted}"
+    return f"{option} {quoted}"
