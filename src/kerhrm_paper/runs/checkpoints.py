@@ -40,7 +40,8 @@ class Checkpoint:
             arrays, _ = load_arrays(path)
             for key, array in arrays.items():
                 unit, _, name = key.partition("|")
-                self.done.setdefault(unit, {})[name] = array
+                of_unit = self.done.setdefault(unit, {})
+                of_unit[name] = array
 
     def once(self, unit: str, compute: Callable[[], Result]) -> Result:
         """The unit's result: that of an earlier start of the job, else computed now."""
@@ -49,11 +50,12 @@ class Checkpoint:
         result = compute()
         self.unsaved[unit] = result
         self.n_computed += 1
-        if time.monotonic() - self.logged >= PROGRESS_SECONDS:
+        now = time.monotonic()
+        if now - self.logged >= PROGRESS_SECONDS:
             n_done = len(self.done) + self.n_computed
             log.info("%d fits done, the last one of %s", n_done, unit)
-            self.logged = time.monotonic()
-        if time.monotonic() - self.written >= self.interval:
+            self.logged = now
+        if now - self.written >= self.interval:
             self.save()
         return result
 

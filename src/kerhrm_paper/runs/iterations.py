@@ -48,7 +48,8 @@ def write_environments(
 
     units = []
     for s in range(params.learner["n_seeds"]):
-        unit = checkpoint.once(f"seed={s}", partial(learn, s))
+        compute = partial(learn, s)
+        unit = checkpoint.once(f"seed={s}", compute)
         units.append(unit)
     save_stacked(output, units)
 
@@ -59,12 +60,13 @@ def write_directions(
     """M_p over the environments of all iterations so far."""
     options = KerHRMOptions(**params.learner["options"])
     problems = load_records(Problem, files.features, device)
-    environments = [
-        load_records(Environments, file, device) for file in files.environments
-    ]
+    environments = []
+    for file in files.environments:
+        environments.append(load_records(Environments, file, device))
     units = []
     for s, of_iterations in enumerate(zip(*environments, strict=True)):
-        directions = learn_directions(problems[s], list(of_iterations), options)
+        problem = problems[s]
+        directions = learn_directions(problem, list(of_iterations), options)
         units.append(directions.arrays())
     save_stacked(output, units)
 
