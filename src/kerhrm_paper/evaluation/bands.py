@@ -29,6 +29,7 @@ from kerhrm_paper.evaluation.statistics import summarise
 from kerhrm_paper.evaluation.tables import (
     METRICS,
     PRINTED_AS,
+    PaperValues,
     base_setting,
     notice,
     stand_ins,
@@ -68,7 +69,7 @@ def columns(spec: Mapping[str, Any]) -> list[str]:
 def bands(
     scores: Mapping[str, pd.DataFrame],
     spec: Mapping[str, Any],
-    paper: Mapping[tuple[str, ...], float],
+    paper: PaperValues,
     mark: str = "",
 ) -> pd.DataFrame:
     """Find the band of each table, and of each part of it.
@@ -192,11 +193,13 @@ def _band(
     """
     tables = _by_constants(rows, grid, printed)
     names = list(grid)
-    gaps = "; ".join(_gaps(tables, printed, names))
+    every_gap = _gaps(tables, printed, names)
+    gaps = "; ".join(every_gap)
     if gaps:
         return {"outcome": "incomplete", "reason": f"no value: {gaps}"}
     first, *_ = tables.values()
-    numbers = [printed[base_setting(setting)] for setting in first]
+    in_paper = [base_setting(setting) for setting in first]
+    numbers = [printed[setting] for setting in in_paper]
     reference = float(np.mean(numbers))
     margin = declared.get("margin") or declared["relative_margin"] * reference
     facts: dict[str, Any] = {

@@ -96,7 +96,8 @@ def measure(
     is_later = effects["setting"] == LATER
     is_result = effects["metric"].isin(RESULTS)
     tested = effects[is_result & (~is_period | is_later)]
-    for _, family in tested.groupby(["data", "metric"]):
+    families = tested.groupby(["data", "metric"])
+    for _, family in families:
         p = family["p"].to_numpy(dtype=float)
         members = family.index
         effects.loc[members, "p_holm"] = holm(p)
@@ -148,7 +149,8 @@ def _effects(
         pairs.append("learner")
     suffixes = ("_changed", "_base")
     both = changed.merge(default, on=pairs, suffixes=suffixes)
-    for group_values, group in both.groupby(keys, sort=False):
+    groups = both.groupby(keys, sort=False)
+    for group_values, group in groups:
         cell = dict(zip(keys, group_values, strict=True))
         metric = METRICS[cell["metric"]]
         yield cell | _effect(group, metric)

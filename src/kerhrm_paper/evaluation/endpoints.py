@@ -41,6 +41,7 @@ from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise
 from kerhrm_paper.evaluation.tables import (
     METRICS,
     PRINTED_AS,
+    PaperValues,
     base_setting,
     notice,
     primary,
@@ -89,7 +90,7 @@ OUTCOMES: Mapping[Decision, str] = {
 def endpoints(
     scores: Mapping[str, pd.DataFrame],
     spec: Mapping[str, Any],
-    paper: Mapping[tuple[str, ...], float],
+    paper: PaperValues,
     mark: str = "",
     band: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
@@ -143,7 +144,8 @@ def endpoints(
             numbers = printed.get(name_in_paper)
             if method in left_out or numbers is None:
                 continue
-            chosen = chosen_rows(scores[table], method, declared, spec)
+            of_table = scores[table]
+            chosen = chosen_rows(of_table, method, declared, spec)
             parts_of_rows = chosen["setting"].map(part_of_setting)
             chosen = chosen[parts_of_rows == part]
             facts, (effect, exact) = _endpoint(chosen, declared, numbers)
@@ -195,8 +197,8 @@ def _decide(
 
 def _follow(row: dict[str, Any], band: pd.DataFrame) -> None:
     """Give a row the ends and the outcome of its band, if that has any."""
-    keys = {key: row[key] for key in ("table", "part", "method")}
-    of_row = where(band, **keys)
+    of_row = where(band, table=row["table"])
+    of_row = where(of_row, part=row["part"], method=row["method"])
     has_none = of_row["outcome"].isin(["incomplete", "not comparable"])
     with_outcome = of_row[~has_none]
     for found in with_outcome.to_dict("records"):
@@ -233,7 +235,7 @@ def chosen_rows(
 
 
 def printed_numbers(
-    paper: Mapping[tuple[str, ...], float], table: str, metric: str
+    paper: PaperValues, table: str, metric: str
 ) -> dict[str, dict[str, float]]:
     """The paper's numbers of a metric in a table, by method as printed and setting."""
     numbers: dict[str, dict[str, float]] = {}

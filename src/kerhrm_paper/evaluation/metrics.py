@@ -108,7 +108,8 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
         if kind == "shift":
             return _by_environment(accuracies, labels.names, "{}", "test_acc")
         return _accuracies(outputs, labels, accuracies)
-    errors = environment_errors(outputs["test"], labels.test, labels.test_environment)
+    environment = labels.test_environment
+    errors = environment_errors(outputs["test"], labels.test, environment)
     squared_unit = labels.unit[:, None] ** 2
     errors = errors * squared_unit  # (S, E), now comparable between seeds
     if kind == "period":

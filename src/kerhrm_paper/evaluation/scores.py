@@ -178,7 +178,8 @@ def _score_row(
 def _reasons(predictions: Sequence[Predictions], outputs: Outputs) -> list[str]:
     """Why seeds have no value: the fit failed, or outputs are not finite."""
     reasons = []
-    for prediction, diverged in zip(predictions, failures(outputs), strict=True):
+    of_outputs = failures(outputs)
+    for prediction, diverged in zip(predictions, of_outputs, strict=True):
         reasons.append(prediction.reason or diverged)
     return reasons
 
@@ -218,7 +219,8 @@ def _rows(
     values_of = metrics(outputs, labels, kind)
     for (environment, metric), values in values_of.items():
         of_metric = _marked(head, environment) if environment else head
-        for seed, value, reason in zip(replicates, values, reasons, strict=True):
+        of_seeds = zip(replicates, values, reasons, strict=True)
+        for seed, value, reason in of_seeds:
             number = float("nan") if reason else float(value)
             yield {
                 **of_metric,
@@ -265,8 +267,10 @@ def _iterations(
             continue
         colour = attribute(labels.x)
         of_divergence = {**of_iteration, "metric": "d_kl"}
-        divergences = divergence(memberships[:, number], labels.train, colour)
-        for seed, value in zip(replicates, divergences.tolist(), strict=True):
+        of_number = memberships[:, number]
+        divergences = divergence(of_number, labels.train, colour)
+        pairs = zip(replicates, divergences.tolist(), strict=True)
+        for seed, value in pairs:
             yield {**of_divergence, "seed": seed, "value": value}
 
 

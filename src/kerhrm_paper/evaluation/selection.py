@@ -272,7 +272,8 @@ def _scored(
         means = np.mean(by_output, axis=0)
         for name, of_seeds in zip(cells, means.T, strict=True):
             _, learner = name.split("/")
-            options = json.dumps(cells[name]["options"], sort_keys=True)
+            of_candidate = cells[name]["options"]
+            options = json.dumps(of_candidate, sort_keys=True)
             mean = float(of_seeds.mean())
             yield learner, options, criterion, mean
 
@@ -286,7 +287,8 @@ def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     """
     selected: dict[str, dict[str, dict[str, Any]]] = {}
     bases = table["learner"].map(base_of)
-    for base, group in table.groupby(bases, sort=False):
+    groups = table.groupby(bases, sort=False)
+    for base, group in groups:
         winners = dict(_winners(group))
         if winners:
             selected[str(base)] = winners

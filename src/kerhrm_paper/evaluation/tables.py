@@ -47,6 +47,8 @@ PRINTED_AS = {
     "ref: ERM on grayscale images": "ref: perfect invariant model",
 }
 AUTHORS_CODE = "KerHRM (authors' code)"
+#: the paper's numbers by (table, setting, method as printed, metric)
+PaperValues = Mapping[tuple[str, ...], float]
 
 
 def primary(cells: pd.DataFrame) -> pd.Series:
@@ -130,7 +132,7 @@ def make_table(
     scores: pd.DataFrame,
     table: str,
     mark: str,
-    paper: Mapping[tuple[str, ...], float],
+    paper: PaperValues,
 ) -> pd.DataFrame:
     """Summarise the values of the seeds, with the paper's numbers next to them.
 
