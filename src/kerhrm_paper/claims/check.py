@@ -119,7 +119,10 @@ def _corrected(results: Sequence[Result]) -> list[float]:
     """p-values after Holm's correction over all claims; NaN without a test."""
     p = []
     for result in results:
-        p.append(result.p if isinstance(result, Comparison) else NAN)
+        if isinstance(result, Comparison):
+            p.append(result.p)
+        else:
+            p.append(NAN)
     return list(holm(p))
 
 

@@ -89,7 +89,8 @@ class Quantities:
         if by_seed.empty:
             raise MissingCell(f"no seed that {', '.join(weights)} share")
         n_settings = len(settings)
-        factors = np.tile([*weights.values()], n_settings) / n_settings
+        of_setting = list(weights.values())
+        factors = np.tile(of_setting, n_settings) / n_settings
         sums = by_seed.to_numpy() @ factors
         total = pd.Series(sums + constant, by_seed.index)
         terms: dict[str, object] = {}
@@ -230,7 +231,8 @@ class Evidence:
         if name not in self.numbers:
             from kerhrm_paper.claims import small_runs  # imports torch
 
-            self.numbers[name] = small_runs.run(name, self.smoke)
+            numbers = small_runs.run(name, self.smoke)
+            self.numbers[name] = numbers
         by_seed = self.numbers[name]
         means = by_seed.mean().round(4)
         means = means.to_dict()

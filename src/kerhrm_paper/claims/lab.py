@@ -128,7 +128,8 @@ class Lab:
         """Algorithm 1."""
         size = self.size
         counts = {min(10, size.k), size.k}
-        options = KerHRMOptions(k=sorted(counts), n_init=size.n_init)
+        k = sorted(counts)
+        options = KerHRMOptions(k=k, n_init=size.n_init)
         return fit(self.problem, options)
 
     def direction(self, memberships: Tensor, alpha: float = 1.0) -> Tensor:

@@ -32,7 +32,7 @@ def erm_dro_eiil_have_high_errors(evidence: Evidence) -> Comparison:
 
     Higher than the mean of the three other methods.
     """
-    others = {"HRM": 1 / 3, "IRM": 1 / 3, "KerHRM": 1 / 3}
+    others = dict.fromkeys(("HRM", "IRM", "KerHRM"), 1 / 3)
     tests = []
     for selection in SELECTIONS:
         for metric in ("mean_error", "error_sd"):

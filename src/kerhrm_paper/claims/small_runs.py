@@ -204,7 +204,8 @@ def corrupted(lab: Lab) -> Numbers:
     accuracies = []
     for share in CORRUPTED:
         is_wrong = draws[:, None] < share
-        memberships = torch.where(is_wrong, 1 - lab.perfect, lab.perfect)
+        perfect = lab.perfect
+        memberships = torch.where(is_wrong, 1 - perfect, perfect)
         direction = lab.direction(memberships)
         accuracies.append(lab.accuracy(direction))
     right = -np.array(CORRUPTED)

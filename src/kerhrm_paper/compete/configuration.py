@@ -35,7 +35,8 @@ class Shipped:
     """
 
     def __init__(self, preset: str, root: Path = CHECKOUT) -> None:
-        sources = read_sources({"preset": preset}, [], root / "config")
+        folder = root / "config"
+        sources = read_sources({"preset": preset}, [], folder)
         self.preset = preset
         self.whole = Whole.model_validate(sources.tree())
 

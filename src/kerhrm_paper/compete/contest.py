@@ -278,7 +278,8 @@ class Contest:
                 data = row["data"]
                 learner = row["learner"]
                 number = params["n_seeds"][f"{data}/{learner}"]
-                fits.append(Fits(data, learner, row["trained"], number))
+                fits_of_row = Fits(data, learner, row["trained"], number)
+                fits.append(fits_of_row)
         measured = costs.measured(self.run.folder)
         return found | seconds_a_fit(measured, fits)
 
@@ -293,7 +294,8 @@ class Contest:
         for name in published:
             for row in config.tables[name].rows:
                 cell = config.learner(row.data, row.learner)
-                fits.append(Fits(row.data, row.learner, row.trained, cell.n_seeds))
+                n_seeds = cell.n_seeds
+                fits.append(Fits(row.data, row.learner, row.trained, n_seeds))
         measured = costs.stored(REFERENCE / costs.FILE)
         return seconds_a_fit(measured, fits)
 

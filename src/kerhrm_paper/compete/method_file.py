@@ -116,7 +116,8 @@ def load_method(
     candidates = getattr(module, "CANDIDATES", [])
     with _placing(path, "CANDIDATES"):
         _check_candidates(candidates, method)
-    return MethodFile(path, module.__name__, method, title, list(candidates))
+    tried = list(candidates)
+    return MethodFile(path, module.__name__, method, title, tried)
 
 
 @contextlib.contextmanager

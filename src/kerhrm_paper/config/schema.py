@@ -232,7 +232,8 @@ class Alternative(Options):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        changed = list(filter(None, [self.data, self.learner, self.title]))
+        changes = [self.data, self.learner, self.title]
+        changed = list(filter(None, changes))
         if len(changed) != 1:
             raise ValueError("give one of data, learner and title")
         replacements = list(filter(None, [self.instead, self.select]))

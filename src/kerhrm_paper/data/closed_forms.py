@@ -234,8 +234,9 @@ def kept_given_y(y: np.ndarray, r: float, tau: float) -> np.ndarray:
     """
     c = 5 * np.log(np.abs(r))
     scaled = y / tau
-    above = -c * y + scipy.special.log_ndtr(scaled - c * tau)
-    below = c * y + scipy.special.log_ndtr(-scaled - c * tau)
+    shift = c * tau
+    above = -c * y + scipy.special.log_ndtr(scaled - shift)
+    below = c * y + scipy.special.log_ndtr(-scaled - shift)
     of_either = np.logaddexp(above, below)
     log_probability = c**2 * tau**2 / 2 + of_either
     return np.asarray(np.exp(log_probability))
@@ -274,7 +275,9 @@ def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
         kept = kept**data.selected_by
         return np.asarray(kept / kept.sum())
 
-    environments = [weights(data.r), weights(data.r_second)]
+    of_first = weights(data.r)
+    of_second = weights(data.r_second)
+    environments = [of_first, of_second]
     training = np.average(environments, axis=0, weights=data.n_train)
     weighted = s * training[:, None]
     covariance = weighted.T @ s

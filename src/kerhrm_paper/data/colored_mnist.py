@@ -196,7 +196,8 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
     }
     environments: dict[str, list[tuple[str, int, float]]] = {}
     for part, of_part in flips.items():
-        environments[part] = [(part, e, flip) for e, flip in enumerate(of_part)]
+        numbered = enumerate(of_part)
+        environments[part] = [(part, e, flip) for e, flip in numbered]
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int, flip: float

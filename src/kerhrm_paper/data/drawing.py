@@ -58,7 +58,10 @@ def draw_parts(
     """
     drawn = {}
     for part, environments in parts.items():
-        replicates = [_replicate(draw, seed, part, environments) for seed in seeds]
+        replicates = []
+        for seed in seeds:
+            replicate = _replicate(draw, seed, part, environments)
+            replicates.append(replicate)
         drawn[part] = stack(replicates)
     return drawn
 

@@ -194,6 +194,7 @@ def selection_probability(y: np.ndarray, v_b: np.ndarray, r: float) -> np.ndarra
 
     Shapes (..., n).
     """
-    distance = np.abs(y - np.sign(r) * v_b)
+    turned = np.sign(r) * v_b
+    distance = np.abs(y - turned)
     probability = np.abs(r) ** (-5 * distance)
     return np.asarray(probability)

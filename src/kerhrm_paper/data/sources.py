@@ -142,7 +142,8 @@ def locate(
     folders = _raw_folders(raw_dir)
     # All raw folders before any download: a damaged file is reported at once.
     paths = [_in_folders(file, name, folders) for file in files]
-    cache_dir = os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")
+    given = os.environ.get("KERHRM_CACHE_DIR")
+    cache_dir = given or pooch.os_cache("kerhrm")
     cache = Path(cache_dir).expanduser() / name
     reasons = [f"{folder}: no such file" for folder in folders]
     located = []

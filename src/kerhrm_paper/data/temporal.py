@@ -75,7 +75,8 @@ def generate(options: TemporalData, seeds: Sequence[int]) -> Draws:
         a = np.where(agrees, y, -y)
         signs = np.stack([w, a], axis=1)
         centres = np.repeat(signs, options.d, axis=1)
-        x = centres + random.standard_normal((n, 2 * options.d))
+        noise = random.standard_normal((n, 2 * options.d))
+        x = centres + noise
         time = start + length * random.random(n)
         return x, y, time[:, None]
 

@@ -113,7 +113,8 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     scores = scores[~(is_reference | is_first) & is_measured]
     own = primary(scores)
     parts = scores["setting"].str.partition(",")
-    scores = scores.assign(own=own, setting=parts[0])
+    setting = parts[0]
+    scores = scores.assign(own=own, setting=setting)
     is_period = scores["setting"].str.startswith("period=")
     periods = scores[is_period]
     first_period = periods["setting"].min()

@@ -102,7 +102,8 @@ def against(values: ArrayLike, reference: float, reference_error: float) -> Effe
     std = summary["std"]
     n = int(summary["n_seeds"])
     difference = summary["mean"] - reference
-    standard_error = float(np.hypot(std / n**0.5, reference_error))
+    of_mean = std / n**0.5
+    standard_error = float(np.hypot(of_mean, reference_error))
     quantile = float(special.stdtrit(n - 1, 1 - LEVEL / 2))
     half = quantile * standard_error
     p_for = tail(difference, std, n, reference_error)

@@ -319,7 +319,8 @@ def _detectable(std: float, n: int, error: float) -> float:
     n_free = n - 1
     t = float(special.stdtrit(n_free, 1 - LEVEL / 2))
     t_power = float(special.stdtrit(n_free, POWER))
-    standard_error = float(np.hypot(std / n**0.5, error))
+    of_mean = std / n**0.5
+    standard_error = float(np.hypot(of_mean, error))
     return (t + t_power) * standard_error
 
 

@@ -53,7 +53,8 @@ def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
     is_unknown = np.isnan(distance) or np.isnan(std)
     if n < 2 or is_unknown:
         return float("nan")
-    standard_error = float(np.hypot(std / n**0.5, error))
+    of_mean = std / n**0.5
+    standard_error = float(np.hypot(of_mean, error))
     if standard_error == 0:
         # certain: none beyond a distance, but half of the tail at zero
         return 0.5 if distance == 0 else float(distance < 0)

@@ -123,7 +123,8 @@ def figure2(cells: pd.DataFrame) -> Figure:
     for method in methods:
         iterations = where(cells, method=method)["t"]
         spans.append(iterations.max() + 2)
-    widths = np.clip(spans, max(spans) / 2, None)
+    widest = max(spans)
+    widths = np.clip(spans, widest / 2, None)
     with style():
         figure, grid = subplots(
             2,

@@ -94,7 +94,8 @@ class RunOptions:
             if part == "options":
                 default = f"default of the data set {cell.generator}"
                 title = "data"
-            described[title] = self._described(values[part], places, default)
+            of_part = values[part]
+            described[title] = self._described(of_part, places, default)
         return described
 
     def of_learner(self, data: str, learner: str) -> Tree:

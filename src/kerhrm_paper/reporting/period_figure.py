@@ -63,7 +63,8 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
         unchanged = where(cells, variant=variants[0])
         first_years = [period[:4] for period in periods]
         every_other = range(0, len(periods), 2)
-        for axis, variant in zip(axes.flat, variants, strict=True):
+        drawn = zip(axes.flat, variants, strict=True)
+        for axis, variant in drawn:
             ends = _draw_methods(axis, cells, variant, periods)
             _draw_references(axis, unchanged)
             title = in_words(variant) if variant else main_title

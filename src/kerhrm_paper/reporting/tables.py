@@ -142,7 +142,8 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
             options = texts[["setting"]]  # a method is called like an option
         names = [*options]
         texts = pd.concat([options, results], axis=1)
-    texts[names] = texts[names].map(lambda name: escape(name, kind))
+    named = texts[names]
+    texts[names] = named.map(lambda name: escape(name, kind))
     columns = [escape(name, kind) for name in texts.columns]
     texts.columns = pd.Index(columns)
     texts = texts.fillna("\N{EN DASH}")

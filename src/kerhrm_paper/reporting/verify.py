@@ -91,7 +91,10 @@ def verify(run: Run, reference: Path) -> Verification:
         problem = f"{run.folder} has only stand-ins for real data"
         hint = "set KERHRM_RAW_DIR to a folder of raw files and run again"
         raise KerhrmError(problem, hint)
-    old_cells = [published[table].cells(table) for table in compared]
+    old_cells = []
+    for table in compared:
+        run_of_table = published[table]
+        old_cells.append(run_of_table.cells(table))
     old = pd.concat(old_cells, ignore_index=True)
     is_compared = new["table"].isin(compared)
     cells = compare(new[is_compared], old)

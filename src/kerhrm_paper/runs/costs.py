@@ -45,7 +45,8 @@ def measured(run: Path) -> pd.DataFrame:
         # a job may end too soon for Snakemake to know its memory
         memory = pd.to_numeric(job["max_rss"], errors="coerce")
         memory = memory.fillna(0.0).max()
-        rows.append((rule, "/".join(place), seconds, memory))
+        where = "/".join(place)
+        rows.append((rule, where, seconds, memory))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -34,15 +34,15 @@ def write_environments(
     validation, _ = load_arrays(files.validation)
 
     def learn(s: int) -> Result:
-        x = torch.from_numpy(train["x"][s]).to(device)
-        x_validation = torch.from_numpy(validation["x"][s]).to(device)
+        x = torch.from_numpy(train["x"][s])
+        x_validation = torch.from_numpy(validation["x"][s])
         learned = learn_environments(
             problems[s],
             options,
             t,
             [of_seeds[s] for of_seeds in environments],
             [of_seeds[s] for of_seeds in directions],
-            (x, x_validation),
+            (x.to(device), x_validation.to(device)),
         )
         return learned.arrays()
 
