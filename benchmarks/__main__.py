@@ -26,13 +26,16 @@ def main(options: list[str]) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "benchmarks", *options]
+    command += ["--benchmark-json", str(target)]
+    environment = os.environ | {VARIABLE: ",".join(names)}
     subprocess.run(
-        [*command, "--benchmark-json", str(target)],
+        command,
         cwd=Path(__file__).parents[1],
-        env=os.environ | {VARIABLE: ",".join(names)},
+        env=environment,
         check=False,  # what failed stands in pytest's output, and is missing here
     )
-    if not target.exists() or not target.stat().st_size:
+    is_written = target.exists() and target.stat().st_size
+    if not is_written:
         print("benchmarks: error: no timing was made; see above", file=sys.stderr)
         return 1
     report.main(target)
@@ -40,4 +43,5 @@ def main(options: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.exit(status)

@@ -2,6 +2,7 @@
 
 import functools
 import os
+from typing import Literal
 
 from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.features.ntf import FactoredNTF, extract
@@ -46,7 +47,8 @@ def inputs(name: str, seed: int = 0) -> Inputs:
             "n_validation_per_environment": n_validation,
             "n_test": n_validation,
         }
-        digits = Digits.fetch(on_missing="fallback" if TINY else "fail")
+        on_missing: Literal["fallback", "fail"] = "fallback" if TINY else "fail"
+        digits = Digits.fetch(on_missing=on_missing)
         draws = generate("colored_mnist", options, [seed], digits)
     return training_inputs(draws, WIDTH)
 
@@ -62,7 +64,8 @@ def ntf(points: Inputs) -> FactoredNTF:
 def problem(name: str, seed: int = 0) -> Problem:
     """Reduced features and labels."""
     points = inputs(name, seed)
-    features = NTFMap.fit(points.network, points.x, max(OPTIONS.k))
+    k_max = max(OPTIONS.k)
+    features = NTFMap.fit(points.network, points.x, k_max)
     return reduced(points, features)
 
 
@@ -73,7 +76,8 @@ def training_gflop(name: str) -> float:
     A step has the outputs, the gradients of the weights, and those of the hidden layer.
     Columns that are zero in a block of points are in no product, and are not counted.
     """
-    blocks = blocks_by_zeros(inputs(name).x, WIDTH)
+    points = inputs(name)
+    blocks = blocks_by_zeros(points.x, WIDTH)
     entries = sum(block.x.numel() for block in blocks)
     forward = entries * WIDTH
     hidden = N[name] * WIDTH

@@ -17,8 +17,11 @@ Time = Callable[..., Any]
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     """Skip what needs something that is missing."""
     for item in items:
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        lacking = needed(params, item.fixturenames) & {*missing()}
+        params: dict[str, object] = {}
+        if hasattr(item, "callspec"):
+            params = item.callspec.params
+        inputs = needed(params, item.fixturenames)
+        lacking = inputs.intersection(missing())
         if lacking:
             names = ", ".join(sorted(lacking))
             item.add_marker(pytest.mark.skip(f"missing: {names}"))

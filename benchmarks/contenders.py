@@ -13,8 +13,10 @@ from kerhrm.networks.base import Network
 def as_module(network: Network) -> nn.Sequential:
     """The network as PyTorch's users would write it."""
     weights = network.weights
-    hidden = nn.Linear(*weights["weight_0"].T.shape)
-    output = nn.Linear(*weights["weight_1"].T.shape)
+    hidden_weight = weights["weight_0"].T
+    output_weight = weights["weight_1"].T
+    hidden = nn.Linear(*hidden_weight.shape)
+    output = nn.Linear(*output_weight.shape)
     module = nn.Sequential(hidden, nn.ReLU(), output)
     names = module.state_dict()
     state = dict(zip(names, weights.values(), strict=True))
@@ -50,13 +52,15 @@ def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
         parameters[name] = weights.detach()
 
     def output(values: dict[str, Tensor], point: Tensor) -> Tensor:
-        of_point = functional_call(module, values, (point[None],))
+        rows = point[None]
+        of_point = functional_call(module, values, (rows,))
         return of_point.sum()
 
     gradients = vmap(grad(output), in_dims=(None, 0))
     n_weights = sum(weights.numel() for weights in parameters.values())
     phi = torch.empty(len(x), n_weights)
-    for points, rows in zip(x.split(chunk), phi.split(chunk), strict=True):
+    blocks = zip(x.split(chunk), phi.split(chunk), strict=True)
+    for points, rows in blocks:
         by_name = gradients(parameters, points)
         flat = [gradient.flatten(1) for gradient in by_name.values()]
         torch.cat(flat, dim=1, out=rows)
@@ -67,7 +71,8 @@ def plain_products(ntf: FactoredNTF) -> Tensor:
     """The kernel (n, n) from its factors, each product in full."""
     terms = []
     for inputs, deltas in zip(ntf.inputs, ntf.deltas, strict=True):
-        of_inputs = (inputs @ inputs.mT).add_(1)
+        of_inputs = inputs @ inputs.mT
+        of_inputs = of_inputs.add_(1)
         of_deltas = deltas @ deltas.mT
         terms.append(of_inputs.mul_(of_deltas))
     return functools.reduce(Tensor.add_, terms)
@@ -80,7 +85,8 @@ def plain_training(
     optimiser = torch.optim.Adam(module.parameters(), lr=rate)
     for _ in range(steps):
         optimiser.zero_grad()
-        residuals = module(x).squeeze(-1) - y
+        outputs = module(x).squeeze(-1)
+        residuals = outputs - y
         loss = (residuals**2).mean()
         loss.backward()
         optimiser.step()

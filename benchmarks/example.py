@@ -35,10 +35,12 @@ def authors_algorithm() -> None:
     time.
     """
     points = inputs(TABLE1)
-    phi = released_loop(as_module(points.network), points.x)
-    randomized_svd(phi.numpy(), K[TABLE1], n_iter=10, random_state=42)
+    k = K[TABLE1]
+    module = as_module(points.network)
+    phi = released_loop(module, points.x)
+    randomized_svd(phi.numpy(), k, n_iter=10, random_state=42)
     with_features = replace(points, problem=problem(TABLE1))
-    options = ReleasedOptions(k=K[TABLE1], n_iterations=ITERATIONS)
+    options = ReleasedOptions(k=k, n_iterations=ITERATIONS)
     train_released(with_features, options)
 
 

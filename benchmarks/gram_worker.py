@@ -29,14 +29,17 @@ def with_torch(x: np.ndarray, weights: dict[str, np.ndarray]) -> Kernel:
     from kerhrm.networks.build import MLP
 
     points = torch.from_numpy(x)
-    tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
+    tensors = {}
+    for name, array in weights.items():
+        tensors[name] = torch.from_numpy(array)
     network = MLP(tensors)
 
     def work() -> Any:
         if contender == "kerhrm":
             features, *_ = extract(network, points)
             return features.kernel(features)
-        phi = vmap_matrix(as_module(network), points)
+        module = as_module(network)
+        phi = vmap_matrix(module, points)
         return phi @ phi.T
 
     return work, 1.0
@@ -54,7 +57,8 @@ def neural_tangents(points: np.ndarray, weights: dict[str, np.ndarray]) -> Kerne
 
     def network(parameters: Any, points: Any) -> Any:
         weight, bias, output_weight, output_bias = parameters
-        hidden = jnp.maximum(points @ weight.T + bias, 0)
+        before = points @ weight.T + bias
+        hidden = jnp.maximum(before, 0)
         return hidden @ output_weight.T + output_bias
 
     how = nt.NtkImplementation.STRUCTURED_DERIVATIVES
@@ -90,5 +94,6 @@ if __name__ == "__main__":
     kernel = np.asarray(work())
     seconds = factor * (time.perf_counter() - start)
     memory = memory_mb("VmHWM") - before
-    print(json.dumps({"seconds": seconds, "memory_mb": memory}))
+    measured = {"seconds": seconds, "memory_mb": memory}
+    print(json.dumps(measured))
     np.save(target, kernel[:ROWS])

@@ -30,7 +30,8 @@ def missing() -> list[str]:
     """
     given = os.environ.get(VARIABLE)
     if given is not None:
-        return [name for name in given.split(",") if name]
+        names = given.split(",")
+        return [name for name in names if name]
     names = []
     try:
         if not TINY:

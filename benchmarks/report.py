@@ -55,14 +55,19 @@ def limits(table: pd.DataFrame) -> pd.DataFrame:
     """
 
     def value(task: str, column: str = "median", who: str = "kerhrm") -> float:
-        is_row = (table["task"] == task) & (table["who"] == who)
+        is_task = table["task"] == task
+        is_row = is_task & (table["who"] == who)
         values = table.loc[is_row, column]
-        return float(values.iloc[0]) if len(values) else NAN
+        if values.empty:
+            return NAN
+        return float(values.iloc[0])
 
     def ratio(task: str, who: str, column: str = "median") -> float:
-        return value(task, column, who) / value(task, column)
+        theirs = value(task, column, who)
+        return theirs / value(task, column)
 
-    gram, features = "Gram in a process", "features and SVD, Table 1"
+    gram = "Gram in a process"
+    features = "features and SVD, Table 1"
     rows = [
         (
             "features and top-15 SVD: the authors' loop takes, times ours",
@@ -146,16 +151,18 @@ def limits(table: pd.DataFrame) -> pd.DataFrame:
         ("import kerhrm, seconds", "<=", 0.3, value("import kerhrm")),
         ("snakemake all where nothing is to do, seconds", "<=", 3, value("no-op")),
     ]
-    reached = pd.DataFrame(rows, columns=["what", "sense", "limit", "measured"])
+    columns = ["what", "sense", "limit", "measured"]
+    reached = pd.DataFrame(rows, columns=columns)
     measured = reached["measured"]
     is_least = reached["sense"] == ">="
     is_above = measured >= reached["limit"]
     is_below = measured <= reached["limit"]
     met = pd.Series(np.where(is_least, is_above, is_below))
+    met = met.astype(object)
     is_known = measured.notna()
     numbers = measured.round(4).astype(object)
     reached["measured"] = numbers.where(is_known, MISSING)
-    reached["met"] = met.astype(object).where(is_known, MISSING)
+    reached["met"] = met.where(is_known, MISSING)
     return reached
 
 
@@ -163,19 +170,28 @@ def main(path: Path) -> None:
     """Write and print the tables and limits of a run."""
     table = load(path)
     is_stage = table["task"].notna()
-    stages = table[is_stage].sort_values(["task", "who"])
+    stages = table[is_stage]
+    stages = stages.sort_values(["task", "who"])
     stages = stages[SHOWN]
-    growth = table[~is_stage].reindex(columns=GROWTH)
+    growth = table[~is_stage]
+    growth = growth.reindex(columns=GROWTH)
     reached = limits(table)
-    stages.round(4).to_csv(path.with_name("stages.csv"), index=False)
-    growth.to_csv(path.with_name("growth.csv"), index=False)
-    reached.to_csv(path.with_name("limits.csv"), index=False)
+    files = {
+        "stages": stages.round(4),
+        "growth": growth,
+        "limits": reached,
+    }
+    for name, rows in files.items():
+        file = path.with_name(f"{name}.csv")
+        rows.to_csv(file, index=False)
     for rows in (stages, reached):
         texts = rows.map(_text)
         texts = texts.where(rows.notna(), "")
-        print(texts.to_string(index=False), end="\n\n")
+        text = texts.to_string(index=False)
+        print(text, end="\n\n")
     is_known = reached["met"] != MISSING
-    met = reached.loc[is_known, "met"].astype(bool)
+    met = reached.loc[is_known, "met"]
+    met = met.astype(bool)
     sentence = f"{met.sum()} of {len(met)} limits are met"
     n_missing = len(reached) - len(met)
     if n_missing:

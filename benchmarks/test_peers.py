@@ -32,7 +32,8 @@ def module(name: str) -> torch.nn.Sequential:
 
 def singular_values(name: str) -> torch.Tensor:
     """Ours, from network and points."""
-    features = cases.ntf(cases.inputs(name))
+    points = cases.inputs(name)
+    features = cases.ntf(points)
     kernel = features.kernel(features)
     _, values, *_ = reduce(kernel, cases.K[name])
     return values
@@ -40,7 +41,8 @@ def singular_values(name: str) -> torch.Tensor:
 
 def check_same(result: Any, expected: torch.Tensor, tolerance: float) -> None:
     difference = torch.as_tensor(result) - expected
-    relative = difference.abs().max() / expected.abs().max()
+    error = difference.abs().max()
+    relative = error / expected.abs().max()
     assert float(relative) <= tolerance
 
 
@@ -60,9 +62,11 @@ def test_features_and_svd(timed: Time, who: str) -> None:
     def work() -> Any:
         if who == OURS:
             return singular_values(TABLE1)
-        phi = LOOPS[who](network, x).numpy()
+        loop = LOOPS[who]
+        phi = loop(network, x).numpy()
         # options as the authors'
-        _, values, _ = randomized_svd(phi, cases.K[TABLE1], n_iter=10, random_state=42)
+        k = cases.K[TABLE1]
+        _, values, _ = randomized_svd(phi, k, n_iter=10, random_state=42)
         return values
 
     values = timed(
@@ -79,7 +83,8 @@ def test_features_and_svd(timed: Time, who: str) -> None:
 @pytest.mark.parametrize("who", [OURS, "plain products"])
 def test_products(timed: Time, name: str, who: str) -> None:
     """From the factors to the Gram matrix."""
-    features = cases.ntf(cases.inputs(name))
+    points = cases.inputs(name)
+    features = cases.ntf(points)
 
     def ours() -> torch.Tensor:
         return features.kernel(features)
@@ -96,18 +101,21 @@ def test_products(timed: Time, name: str, who: str) -> None:
 @pytest.mark.parametrize("who", [OURS, "plain PyTorch"])
 def test_training(timed: Time, name: str, who: str) -> None:
     points = cases.inputs(name)
-    x, y = points.x, points.y
+    x = points.x
+    y = points.y
     steps = 5 * STEPS if name == TABLE1 else STEPS
 
     def loss(f: torch.Tensor, *_: object) -> torch.Tensor:
-        return ((f - y) ** 2).mean()
+        squared = (f - y) ** 2
+        return squared.mean()
 
     def ours() -> torch.Tensor:
         trained = train(points.network, x, loss, steps=steps, learning_rate=RATE)
         return trained(x)
 
     def plain() -> torch.Tensor:
-        return contenders.plain_training(module(name), x, y, steps, RATE)
+        network = module(name)
+        return contenders.plain_training(network, x, y, steps, RATE)
 
     work = ours if who == OURS else plain
     outputs = timed(work, task=f"training, {name}", who=who)
@@ -128,7 +136,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("who", [OURS, "torch.func", NEURAL_TANGENTS])
 def test_gram_in_a_process(timed: Time, files: Path, who: str) -> None:
     """Time and memory from network and points to the kernel."""
-    python = PEERS / "bin/python" if who == NEURAL_TANGENTS else Path(sys.executable)
+    python = Path(sys.executable)
+    if who == NEURAL_TANGENTS:
+        python = PEERS / "bin/python"
     command = [
         str(python),
         "benchmarks/gram_worker.py",
@@ -136,12 +146,19 @@ def test_gram_in_a_process(timed: Time, files: Path, who: str) -> None:
         str(files / "inputs.npz"),
         str(files / f"{who}.npy"),
     ]
-    env = os.environ | {"OMP_NUM_THREADS": str(THREADS), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(THREADS),
+        "PYTHONPATH": str(ROOT),
+    }
     inside: dict[str, list[float]] = {"seconds": [], "memory_mb": []}
 
     def work() -> None:
         run = subprocess.run(
-            command, check=True, capture_output=True, cwd=ROOT, env=env
+            command,
+            check=True,
+            capture_output=True,
+            cwd=ROOT,
+            env=environment,
         )
         measured = json.loads(run.stdout)
         for name, number in measured.items():

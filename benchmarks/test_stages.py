@@ -31,7 +31,8 @@ both = pytest.mark.parametrize("name", [TABLE1, CMNIST])
 
 @both
 def test_svd(timed: Time, name: str) -> None:
-    features = cases.ntf(cases.inputs(name))
+    points = cases.inputs(name)
+    features = cases.ntf(points)
     gram = features.kernel(features)
     k = cases.K[name]
     timed(lambda: reduce(gram, k), task=f"SVD, {name}")
@@ -43,7 +44,8 @@ def test_iteration(timed: Time, name: str, init: str) -> None:
     """M_c and M_p of all seeds: the first iteration, or one from the last
     environments."""
     t = 1 if init == "random" else 2
-    options = OPTIONS.model_copy(update={"init": init, "n_iterations": t})
+    changes = {"init": init, "n_iterations": t}
+    options = OPTIONS.model_copy(update=changes)
     n_seeds = SEEDS if name == TABLE1 else 1
     problems = [cases.problem(name, seed) for seed in range(n_seeds)]
     iterations: list[tuple[list[Environments], list[Directions]]] = []
@@ -73,7 +75,8 @@ def test_network(timed: Time, name: str) -> None:
     problem = cases.problem(name)
     once = OPTIONS.model_copy(update={"n_iterations": 1})
     result = fit(problem, once)
-    options = OPTIONS.model_copy(update={"cosine_weight": [100.0], "steps": STEPS})
+    changes = {"cosine_weight": [100.0], "steps": STEPS}
+    options = OPTIONS.model_copy(update=changes)
 
     def work() -> Any:
         return train_network(
@@ -94,8 +97,15 @@ STEPS_OF: dict[str, dict[str, int]] = {
     "erm": {"steps": STEPS},
     "dro": {"steps": STEPS},
     "iga": {"steps": STEPS},
-    "irm": {"steps": STEPS, "anneal": STEPS // 2},
-    "eiil": {"steps": STEPS // 2, "anneal": 1, "reference_steps": STEPS // 2},
+    "irm": {
+        "steps": STEPS,
+        "anneal": STEPS // 2,
+    },
+    "eiil": {
+        "steps": STEPS // 2,
+        "anneal": 1,
+        "reference_steps": STEPS // 2,
+    },
 }
 
 
@@ -121,7 +131,8 @@ def table(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     x = random.normal(size=(n, d))
     is_flipped = np.arange(n) % 5 == 0
     slope = np.where(is_flipped, -1, 1)
-    y = x[:, 0] + slope * x[:, 1] + 0.3 * x[:, 2]
+    first, second, third, *_ = x.T
+    y = first + slope * second + 0.3 * third
     return x, y
 
 
@@ -142,7 +153,8 @@ def test_fit(timed: Time, n: int, d: int) -> None:
 
 def test_predict(timed: Time) -> None:
     model = KerHRMRegressor(random_state=0)
-    x, y = table(80 if TINY else 4000, 10)
+    n = 80 if TINY else 4000
+    x, y = table(n, 10)
     model.fit(x, y)
     many, _ = table(100000, 10)
     timed(lambda: model.predict(many), task="100000 predictions")
@@ -169,7 +181,11 @@ def test_example(timed: Time, who: str) -> None:
     def work() -> None:
         command = [sys.executable, "-m", "benchmarks.example", who]
         run = subprocess.run(
-            command, check=True, cwd=ROOT, capture_output=True, text=True
+            command,
+            check=True,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         )
         inside.append(float(run.stdout))
 
@@ -242,7 +258,8 @@ def stage_work(stage: str, sizes: dict[str, int]) -> Callable[[], Any]:
     d = cases.D[TABLE1]
     random = torch.Generator().manual_seed(0)
     x = torch.randn(sizes["n"], d, generator=random)
-    network = build(NetworkOptions(widths=[sizes["width"]]), 0, d)
+    options = NetworkOptions(widths=[sizes["width"]])
+    network = build(options, 0, d)
     if stage == EM:
         return em_work(network, x, sizes)
 
@@ -260,8 +277,9 @@ def em_work(
     network: Network, x: torch.Tensor, sizes: dict[str, int]
 ) -> Callable[[], Any]:
     """A fixed number of steps: convergence depends on the data, not on the code."""
-    slope = torch.where(x[:, 2] > 0, x[:, 0], -x[:, 0])
-    y = slope + 0.1 * x[:, 1]
+    first, second, third, *_ = x.T
+    slope = torch.where(third > 0, first, -first)
+    y = slope + 0.1 * second
     fixed = {
         "k": [sizes["k"]],
         "n_environments": sizes["K"],
@@ -270,7 +288,16 @@ def em_work(
     }
     options = OPTIONS.model_copy(update=fixed)
     features = NTFMap.fit(network, x, sizes["k"])
-    problem = Problem.from_features(features, x[::2], y, y[::2], "regression", 0)
+    x_validation = x[::2]
+    y_validation = y[::2]
+    problem = Problem.from_features(
+        features,
+        x_validation,
+        y,
+        y_validation,
+        "regression",
+        0,
+    )
     return lambda: learn_environments(problem, options, 1, [], [])
 
 

@@ -102,16 +102,19 @@ def _add_compete(add: Adder) -> None:
 
 def _names(text: str) -> list[str]:
     """Names between commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",")]
+    return [name for name in names if name]
 
 
 def _explain(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.explain import explain
     from kerhrm_paper.reporting.run import Run
 
+    run = Run(options.run)
     cell = (options.table, options.setting, options.method, options.metric)
-    found = explain(Run(options.run), *cell, selection=options.selection)
-    print(json.dumps(found, indent=1, default=str))
+    found = explain(run, *cell, selection=options.selection)
+    text = json.dumps(found, indent=1, default=str)
+    print(text)
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -128,7 +131,8 @@ def _verify(options: argparse.Namespace) -> int:
     print(found)
     if len(departures):
         shown = departures if options.all else departures.head(20)
-        print(shown.to_string(index=False, float_format="%.4g"))
+        text = shown.to_string(index=False, float_format="%.4g")
+        print(text)
     return int(len(departures) > 0)
 
 
@@ -166,7 +170,10 @@ def _options(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.option_list import names, table
 
     config = load_config({"preset": options.preset}, options.configfile)
-    print(names(config) if options.name is None else table(config, options.name))
+    if options.name is None:
+        print(names(config))
+    else:
+        print(table(config, options.name))
 
 
 def _cost(options: argparse.Namespace) -> None:
@@ -174,27 +181,27 @@ def _cost(options: argparse.Namespace) -> None:
     from kerhrm_paper.runs.costs import predict
     from kerhrm_paper.studies.registry import STUDIES, TARGET
 
-    declared = {TARGET + name: 60.0 * study.minutes for name, study in STUDIES.items()}
-    print(
-        predict(
-            options.targets,
-            cores=options.cores,
-            config=options.config,
-            configfiles=options.configfile,
-            declared=declared,
-        )
+    declared = {}
+    for name, study in STUDIES.items():
+        declared[TARGET + name] = 60.0 * study.minutes
+    text = predict(
+        options.targets,
+        cores=options.cores,
+        config=options.config,
+        configfiles=options.configfile,
+        declared=declared,
     )
+    print(text)
 
 
 def _claims(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.run import Run
 
     columns = ["claim", "status", "effect", "ci_low", "ci_high", "statement"]
-    print(
-        Run(options.run)
-        .claims()[columns]
-        .to_string(index=False, na_rep="", float_format="%.3g")
-    )
+    run = Run(options.run)
+    claims = run.claims()[columns]
+    text = claims.to_string(index=False, na_rep="", float_format="%.3g")
+    print(text)
 
 
 def _compete(options: argparse.Namespace) -> None:

@@ -72,20 +72,26 @@ def evaluate(
     pooled validation has chosen every method's options. ``numbers``: means of the small
     run, JSON.
     """
-    paths = sorted(Path(run).glob("scores/*.csv.gz"))
-    tables = {path.name.partition(".")[0]: pd.read_csv(path) for path in paths}
+    tables = {}
+    paths = Path(run).glob("scores/*.csv.gz")
+    for path in sorted(paths):
+        name, _, _ = path.name.partition(".")
+        tables[name] = pd.read_csv(path)
     evidence = Evidence(tables, smoke=preset == "smoke")
     if claims is None:
-        claims = [CLAIMS[number] for number in sorted(CLAIMS)]
+        numbers = sorted(CLAIMS)
+        claims = [CLAIMS[number] for number in numbers]
     results = [_result(claim, evidence) for claim in claims]
     chosen_by_pooled = replace(evidence, pooled=True)
     pooled = [_result(claim, chosen_by_pooled) for claim in claims]
     corrected = _corrected(results)
+    corrected_pooled = _corrected(pooled)
     statuses = _statuses(results, corrected)
-    statuses_pooled = _statuses(pooled, _corrected(pooled))
+    statuses_pooled = _statuses(pooled, corrected_pooled)
     sources: set[str] = set()
     for scores in tables.values():
-        sources.update(map(str, scores["data_source"]))
+        of_table = scores["data_source"].unique()
+        sources.update(map(str, of_table))
     rows = []
     for i, claim in enumerate(claims):
         row = {
@@ -96,7 +102,8 @@ def evaluate(
             "status_pooled": statuses_pooled[i],
             "data_source": "; ".join(sorted(sources)),
         }
-        rows.append(row | _columns(results[i], corrected[i]))
+        row |= _columns(results[i], corrected[i])
+        rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -110,8 +117,13 @@ def _result(claim: Claim, evidence: Evidence) -> Result:
 
 def _corrected(results: Sequence[Result]) -> list[float]:
     """p-values after Holm's correction over all claims; NaN without a test."""
-    p = [result.p if isinstance(result, Comparison) else NAN for result in results]
-    return [*holm(p)]
+    p = []
+    for result in results:
+        if isinstance(result, Comparison):
+            p.append(result.p)
+        else:
+            p.append(NAN)
+    return list(holm(p))
 
 
 def _statuses(results: Sequence[Result], corrected: Sequence[float]) -> list[str]:
@@ -130,11 +142,14 @@ def _statuses(results: Sequence[Result], corrected: Sequence[float]) -> list[str
 
 def _columns(result: Result, p_holm: float) -> dict[str, Any]:
     """Columns of a result."""
-    blank = dict.fromkeys(("test", "measure", "numbers", "reason"), "")
+    names = ("test", "measure", "numbers", "reason")
+    blank = dict.fromkeys(names, "")
     if isinstance(result, str):
         return blank | {"reason": result}
     if isinstance(result, ShownByTest):
         return blank | {"effect": result.effect, "test": result.test}
+    numbers = json.dumps(result.means) if result.means else ""
+    lacks_seed = np.isnan(result.p)
     return blank | {
         "effect": result.estimate,
         "ci_low": result.low,
@@ -146,6 +161,6 @@ def _columns(result: Result, p_holm: float) -> dict[str, Any]:
         "tests_for": result.tests_for,
         "tests_against": result.tests_against,
         "measure": result.measure,
-        "numbers": json.dumps(result.means) if result.means else "",
-        "reason": "a seed has no result" if np.isnan(result.p) else "",
+        "numbers": numbers,
+        "reason": "a seed has no result" if lacks_seed else "",
     }

@@ -58,7 +58,8 @@ def more(measure: str, values: ArrayLike, than: float = 0.0) -> Comparison:
     """
     facts = summarise(values)
     distance = facts["mean"] - than
-    p_for = tail(distance, facts["std"], int(facts["n_seeds"]))
+    n_seeds = int(facts["n_seeds"])
+    p_for = tail(distance, facts["std"], n_seeds)
     return _single(measure, facts, p_for)
 
 
@@ -70,8 +71,10 @@ def correlated(measure: str, correlations: ArrayLike, points: float) -> Comparis
     seeds, taken for normal, is tested; its interval is Student's, as elsewhere.
     """
     facts = summarise(correlations)
-    z = facts["mean"] * (facts["n_seeds"] * (points - 1)) ** 0.5
-    return _single(measure, facts, float(stats.norm.sf(z)))
+    n_points = facts["n_seeds"] * (points - 1)
+    z = facts["mean"] * n_points**0.5
+    p_for = float(stats.norm.sf(z))
+    return _single(measure, facts, p_for)
 
 
 def alike(measure: str, values: ArrayLike, within: float) -> Comparison:
@@ -81,7 +84,8 @@ def alike(measure: str, values: ArrayLike, within: float) -> Comparison:
     """
     facts = summarise(values)
     distance = within - abs(facts["mean"])
-    p_for = tail(distance, facts["std"], int(facts["n_seeds"]))
+    n_seeds = int(facts["n_seeds"])
+    p_for = tail(distance, facts["std"], n_seeds)
     return _single(measure, facts, p_for)
 
 
@@ -99,7 +103,8 @@ def steady(measure: str, values: ArrayLike, below: float) -> Comparison:
         p_for = float(stats.chi2.cdf(statistic, degrees))
         tails = [LEVEL / 2, 1 - LEVEL / 2]
         quantiles = stats.chi2.isf(tails, degrees)
-        low, high = std * (degrees / quantiles) ** 0.5
+        bounds = std * (degrees / quantiles) ** 0.5
+        low, high = bounds
     facts["mean"] = std
     facts["ci_low"] = low
     facts["ci_high"] = high
@@ -108,9 +113,11 @@ def steady(measure: str, values: ArrayLike, below: float) -> Comparison:
 
 def _single(measure: str, facts: Mapping[str, float], p_for: float) -> Comparison:
     """A test of its own; 2.5 % a side, as of a two-sided test at 5 %."""
-    mean, low, high = (
-        round(float(facts[key]), 12) + 0.0 for key in ("mean", "ci_low", "ci_high")
-    )
+    rounded = []
+    for key in ("mean", "ci_low", "ci_high"):
+        number = round(float(facts[key]), 12)
+        rounded.append(number + 0.0)
+    mean, low, high = rounded
     p_against = 1 - p_for
     return Comparison(
         estimate=mean,
@@ -143,8 +150,9 @@ def at_least(m: int, tests: Iterable[Comparison]) -> Comparison:
         by_support = sorted(tests, key=lambda test: (test.p_for, -test.p_against))
         deciding = by_support[m - 1]
         opposing = sorted(test.p_against for test in tests)
-        p_for = min(1.0, (n - m + 1) * deciding.p_for)
-        p_against = min(1.0, m * opposing[n - m])
+        n_left = n - m
+        p_for = min(1.0, (n_left + 1) * deciding.p_for)
+        p_against = min(1.0, m * opposing[n_left])
     return replace(
         deciding,
         p_for=p_for,
@@ -164,6 +172,8 @@ def all_of(tests: Iterable[Comparison]) -> Comparison:
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman's correlation of two samples (m,); 0 if one is constant."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
+    is_constant = np.ptp(x) == 0 or np.ptp(y) == 0
+    if is_constant:
         return 0.0
-    return float(stats.spearmanr(x, y).statistic)
+    rank = stats.spearmanr(x, y)
+    return float(rank.statistic)

@@ -56,11 +56,15 @@ def claim(function: Function) -> Function:
     Raises ValueError if the docstring does not begin with ``Claim N (WHERE):
     STATEMENT.``, or if the paper has no such number, or another claim has it.
     """
-    first = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
+    text = inspect.getdoc(function) or ""
+    paragraph, _, _ = text.partition("\n\n")
+    first = paragraph.replace("\n", " ")
     match = DOCSTRING.fullmatch(first)
     if match is None:
         raise ValueError(f"not a claim, 'Claim N (WHERE): STATEMENT.': {first!r}")
-    number, where, statement = int(match[1]), match[2], match[3]
+    number = int(match[1])
+    where = match[2]
+    statement = match[3]
     if number not in NUMBERS:
         raise ValueError(f"the paper has no claim {number}: {statement}")
     if number in CLAIMS:

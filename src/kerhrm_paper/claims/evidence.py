@@ -66,7 +66,8 @@ class Quantities:
 
     def at(self, setting: str, name: str) -> Values:
         """A quantity in a setting of the table."""
-        return Values(f"{name} @ {setting}", self.look(name, setting))
+        values = self.look(name, setting)
+        return Values(f"{name} @ {setting}", values)
 
     def weighted(
         self,
@@ -81,11 +82,15 @@ class Quantities:
         In the setting ``at``, or the mean over several settings.
         """
         settings = over or [at]
-        columns = [self.look(name, s) for s, name in product(settings, weights)]
+        columns = []
+        for setting, name in product(settings, weights):
+            columns.append(self.look(name, setting))
         by_seed = pd.concat(columns, axis=1, join="inner")
         if by_seed.empty:
             raise MissingCell(f"no seed that {', '.join(weights)} share")
-        factors = np.tile([*weights.values()], len(settings)) / len(settings)
+        n_settings = len(settings)
+        of_setting = list(weights.values())
+        factors = np.tile(of_setting, n_settings) / n_settings
         sums = by_seed.to_numpy() @ factors
         total = pd.Series(sums + constant, by_seed.index)
         terms: dict[str, object] = {}
@@ -102,19 +107,22 @@ class Quantities:
         """By the metric, the first is better in the mean over seeds, ``by`` so much."""
         a, b = self._shared(ours, than)
         text = f"{_text(ours)} better than {_text(than)}"
-        return self._test(comparison.more, text, self.merit(a) - self.merit(b), by)
+        merit = self.merit(a) - self.merit(b)
+        return self._test(comparison.more, text, merit, by)
 
     def more(self, ours: Operand, than: Operand, by: float = 0.0) -> Comparison:
         """The first is larger in the mean over seeds, ``by`` so much."""
         a, b = self._shared(ours, than)
         text = f"{_text(ours)} more than {_text(than)}"
-        return self._test(comparison.more, text, a - b, by)
+        difference = a - b
+        return self._test(comparison.more, text, difference, by)
 
     def alike(self, ours: Operand, to: Operand, within: float) -> Comparison:
         """The two differ by less than a margin in the mean over seeds."""
         a, b = self._shared(ours, to)
         text = f"{_text(ours)} alike to {_text(to)}"
-        return self._test(comparison.alike, text, a - b, within)
+        difference = a - b
+        return self._test(comparison.alike, text, difference, within)
 
     def steady(self, ours: str, below: float) -> Comparison:
         """The standard deviation over seeds is below a limit."""
@@ -144,10 +152,11 @@ class Quantities:
         pairs = []
         for quantities in (self, others):
             columns = [quantities.look(name, setting) for setting in over]
-            pairs.append(pd.concat(columns, axis=1, join="inner").to_numpy())
-        correlations = [
-            comparison.rank_correlation(*rows) for rows in zip(*pairs, strict=True)
-        ]
+            by_seed = pd.concat(columns, axis=1, join="inner")
+            pairs.append(by_seed.to_numpy())
+        correlations = []
+        for a, b in zip(*pairs, strict=True):
+            correlations.append(comparison.rank_correlation(a, b))
         text = f"{name} following {others.place}"
         return self._test(comparison.more, text, correlations, by)
 
@@ -159,7 +168,8 @@ class Quantities:
         limit: float,
     ) -> Comparison:
         measure = f"{text} ({self.place})" if self.place else text
-        return replace(test(measure, values, limit), means=self.means)
+        result = test(measure, values, limit)
+        return replace(result, means=self.means)
 
     def _shared(self, ours: Operand, theirs: Operand) -> tuple[Any, Any]:
         """Numbers, or values by seed, of the seeds that both sides have."""
@@ -221,9 +231,11 @@ class Evidence:
         if name not in self.numbers:
             from kerhrm_paper.claims import small_runs  # imports torch
 
-            self.numbers[name] = small_runs.run(name, self.smoke)
+            numbers = small_runs.run(name, self.smoke)
+            self.numbers[name] = numbers
         by_seed = self.numbers[name]
-        means = by_seed.mean().round(4).to_dict()
+        means = by_seed.mean().round(4)
+        means = means.to_dict()
         return Quantities(lambda number, _: by_seed[number], means=means)
 
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
@@ -241,8 +253,9 @@ class Evidence:
             rows = where(rows, **{column: wanted})
             if rows.empty:
                 raise MissingCell(f"no {wanted} in {table}")
-        selection = rows["selection"].iloc[0]
-        if self.pooled and POOLED in rows["selection"].array:
+        selections = rows["selection"]
+        selection = selections.iloc[0]
+        if self.pooled and POOLED in selections.array:
             selection = POOLED
         rows = where(rows, selection=selection)
         seeds = rows["seed"].astype(str)

@@ -107,9 +107,11 @@ class Lab:
         self.x_test = torch.from_numpy(x_test)
         self.psi_test, self.f0_test = features.transform(self.x_test)
         _, d = points.x.shape
-        mixing = torch.from_numpy(mixing_matrix("fixed", d, 0))
-        parts = (points.x.double() @ mixing).unflatten(-1, (2, -1))
-        self.s, self.v = parts.sum(-1).unbind(-1)
+        mixing = mixing_matrix("fixed", d, 0)
+        unmixed = points.x.double() @ torch.from_numpy(mixing)
+        parts = unmixed.unflatten(-1, (2, -1))
+        sums = parts.sum(-1)
+        self.s, self.v = sums.unbind(-1)
 
     @property
     def perfect(self) -> Tensor:
@@ -117,21 +119,25 @@ class Lab:
 
         Where A, the sign of V's sum, agrees with the label, or not.
         """
-        agrees = (self.v.sign() == self.problem.y.sign()).double()
+        signs = self.v.sign() == self.problem.y.sign()
+        agrees = signs.double()
         return torch.stack([agrees, 1 - agrees], -1)
 
     @cached_property
     def fit(self) -> Fit:
         """Algorithm 1."""
         size = self.size
-        k = sorted({min(10, size.k), size.k})
-        return fit(self.problem, KerHRMOptions(k=k, n_init=size.n_init))
+        counts = {min(10, size.k), size.k}
+        k = sorted(counts)
+        options = KerHRMOptions(k=k, n_init=size.n_init)
+        return fit(self.problem, options)
 
     def direction(self, memberships: Tensor, alpha: float = 1.0) -> Tensor:
         """theta_inv (k,) over environments (n, K)."""
         psi = self.problem.psi_train
         penalty = GradientVariance()
-        risks = environment_risks(psi, self.problem.target, memberships, ridge=1e-6)
+        target = self.problem.target
+        risks = environment_risks(psi, target, memberships, ridge=1e-6)
         weight = alpha * float(penalty.unit(psi))
         return penalty.minimise(risks, weight)
 
@@ -142,19 +148,23 @@ class Lab:
                 outputs = predict_linear(model, self.psi_test, self.f0_test)
             else:
                 outputs = model(self.x_test)
-        share = accuracy(outputs.numpy(), self.y_test)
+        numbers = outputs.numpy()
+        share = accuracy(numbers, self.y_test)
         return float(share)
 
     def divergence(self, memberships: Tensor) -> float:
         """Divergence of P(Y | A) between environments (n, K), nats."""
         y = self.problem.y.numpy()
-        attribute = (self.v > 0).long().numpy()
-        (nats,) = divergence(memberships.numpy()[None], y[None], attribute[None])
+        is_positive = self.v > 0
+        attribute = is_positive.long().numpy()
+        r = memberships.numpy()
+        (nats,) = divergence(r[None], y[None], attribute[None])
         return float(nats)
 
     def mixtures(self, psi: Tensor) -> Mixture:
         """Mixtures of two from random starts."""
-        starts = random_starts(self.seed, self.size.n_init, len(psi), 2, "claims")
+        n_init = self.size.n_init
+        starts = random_starts(self.seed, n_init, len(psi), 2, "claims")
         return fit_mixture(psi, self.problem.target, starts, ridge=RIDGE)
 
     def explore(self, psi: Tensor) -> Tensor:
@@ -164,7 +174,8 @@ class Lab:
         """
         mixtures = self.mixtures(psi)
         memberships = mixtures.responsibilities(psi, self.problem.target)
-        information = label_information(memberships, label_bins(self.problem.y))
+        bins = label_bins(self.problem.y)
+        information = label_information(memberships, bins)
         repeats = information > KerHRMOptions().max_label_information
         if repeats.all():
             repeats = torch.zeros_like(repeats)

@@ -69,10 +69,9 @@ def variant_part_captures_variation(evidence: Evidence) -> Comparison:
     By the R2 of the attribute A less that of S.
     """
     numbers = evidence.small_run("variant_part")
-    return numbers.more(
-        numbers.weighted({"Psi_V on A": 1, "Psi_V on S": -1}),
-        than=numbers.weighted({"Psi on A": 1, "Psi on S": -1}),
-    )
+    of_variant = numbers.weighted({"Psi_V on A": 1, "Psi_V on S": -1})
+    of_all = numbers.weighted({"Psi on A": 1, "Psi on S": -1})
+    return numbers.more(of_variant, than=of_all)
 
 
 @claim

@@ -84,7 +84,9 @@ def _explained(features: Tensor, target: Tensor) -> float:
     inverse = torch.linalg.pinv(features, rtol=1e-8)
     fitted = features @ (inverse @ target)
     residuals = target - fitted
-    unexplained = (residuals**2).sum() / (target**2).sum()
+    residual_squares = (residuals**2).sum()
+    squares = (target**2).sum()
+    unexplained = residual_squares / squares
     return float(1 - unexplained)
 
 
@@ -93,9 +95,11 @@ def iterations(lab: Lab) -> Numbers:
     positions = {"first": 0, "last": -1}
     numbers = {}
     for name, position in positions.items():
-        winner = lab.fit.directions[position].winner(1)
+        directions = lab.fit.directions[position]
+        winner = directions.winner(1)
         environments = lab.fit.environments[position]
-        clustering = environments.k.tolist().index(winner.k)
+        counts = environments.k.tolist()
+        clustering = counts.index(winner.k)
         memberships = environments.train[clustering]
         numbers[f"{name} divergence"] = lab.divergence(memberships)
         numbers[f"{name} accuracy"] = lab.accuracy(winner.theta)
@@ -112,7 +116,8 @@ def low_rank(lab: Lab) -> Numbers:
     fitted = train_erm(regressed.inputs, options)
     network = fitted.networks["model"]
     with torch.no_grad():
-        outputs = network(regressed.inputs.x_validation).double()
+        outputs = network(regressed.inputs.x_validation)
+        outputs = outputs.double()
     errors = outputs - regressed.problem.y_validation
     mean_error = (errors**2).mean()
     accuracy_with_k, _ = _best_ridge(lab, reduced=True)
@@ -145,13 +150,16 @@ def _best_ridge(lab: Lab, *, reduced: bool) -> tuple[float, float]:
     units = kernel.diagonal().mean() * identity
     weights = []
     for ridge in RIDGES:
-        of_ridge = torch.linalg.solve(kernel + ridge * units, problem.target)
+        regularised = kernel + ridge * units
+        of_ridge = torch.linalg.solve(regularised, problem.target)
         weights.append(of_ridge)
     changes = torch.stack(weights) @ cross.mT
     outputs = problem.f0_validation + changes
-    errors = ((outputs - y) ** 2).mean(-1)
+    squared = (outputs - y) ** 2
+    errors = squared.mean(-1)
     best = int(errors.argmin())
-    share = accuracy(outputs[best].numpy(), y.numpy())
+    best_outputs = outputs[best]
+    share = accuracy(best_outputs.numpy(), y.numpy())
     return float(share), float(errors[best])
 
 
@@ -161,20 +169,26 @@ def cosine_penalty(lab: Lab) -> Numbers:
     problem = lab.problem
     x = lab.inputs.x
     start = lab.inputs.network
-    end = lab.fit.directions[-1].winner(1)
+    last = lab.fit.directions[-1]
+    end = last.winner(1)
     options = KerHRMOptions(steps=lab.size.steps, check_every=None)
     penalised, _ = train_igd(start, x, problem, end, COSINE_WEIGHT, options)
     free, _ = train_igd(start, x, problem, end, 0.0, options)
-    coefficients = problem.u @ (end.theta / problem.s)
+    rotated = end.theta / problem.s
+    coefficients = problem.u @ rotated
     linearised = Linearisation.along(start, x, coefficients[:, None])
     changes = []
     directions = []
     for name, weight in penalised.weights.items():
         change = weight - start.weights[name]
-        changes.append(change.double().flatten())
+        change = change.double()
+        changes.append(change.flatten())
         (along,) = linearised.directions[name]
-        directions.append(along.double().flatten())
-    cosine = torch.cosine_similarity(torch.cat(changes), torch.cat(directions), dim=0)
+        along = along.double()
+        directions.append(along.flatten())
+    change = torch.cat(changes)
+    direction = torch.cat(directions)
+    cosine = torch.cosine_similarity(change, direction, dim=0)
     return {
         "share along V theta": float(cosine**2),
         "accuracy with penalty": lab.accuracy(penalised),
@@ -185,11 +199,13 @@ def cosine_penalty(lab: Lab) -> Numbers:
 def corrupted(lab: Lab) -> Numbers:
     """Environments ever more corrupted: the rank correlation of what is learned."""
     random = stream(lab.seed, "claims", "corruption")
-    draws = torch.from_numpy(random.random(len(lab.perfect)))
+    n = len(lab.perfect)
+    draws = torch.from_numpy(random.random(n))
     accuracies = []
     for share in CORRUPTED:
         is_wrong = draws[:, None] < share
-        memberships = torch.where(is_wrong, 1 - lab.perfect, lab.perfect)
+        perfect = lab.perfect
+        memberships = torch.where(is_wrong, 1 - perfect, perfect)
         direction = lab.direction(memberships)
         accuracies.append(lab.accuracy(direction))
     right = -np.array(CORRUPTED)
@@ -225,7 +241,8 @@ def selection_bias(lab: Lab) -> Numbers:
             random = stream(lab.seed, "claims", name)
             _, v, y = regression.draw(random, n, r, options)
             correlations = np.corrcoef(v[:, -1], y)
-            numbers[name] = float(correlations[0, 1])
+            correlation = correlations[0, 1]
+            numbers[name] = float(correlation)
     return numbers
 
 
@@ -252,7 +269,8 @@ def run(measure: str, smoke: bool = False, **sizes: int) -> pd.DataFrame:
 
     ``sizes`` are fields of :class:`~kerhrm_paper.claims.lab.Size` that differ.
     """
-    size = replace(SMOKE if smoke else Size(), **sizes)
+    base = SMOKE if smoke else Size()
+    size = replace(base, **sizes)
     seeds = range(FIRST_SEED, FIRST_SEED + size.seeds)
     rows = []
     for seed in seeds:

@@ -35,7 +35,8 @@ class Shipped:
     """
 
     def __init__(self, preset: str, root: Path = CHECKOUT) -> None:
-        sources = read_sources({"preset": preset}, [], root / "config")
+        folder = root / "config"
+        sources = read_sources({"preset": preset}, [], folder)
         self.preset = preset
         self.whole = Whole.model_validate(sources.tree())
 
@@ -69,7 +70,8 @@ class Shipped:
             return list(dict.fromkeys(names))
         entered = []
         for name, table in tables.items():
-            if table.in_all and not self._obstacle(method, table):
+            is_barred = self._obstacle(method, table)
+            if table.in_all and not is_barred:
                 entered.append(name)
         return entered
 
@@ -77,12 +79,14 @@ class Shipped:
         """Why a method cannot enter a table; empty if it can."""
         if table.kind in OTHER_KINDS:
             return f"is of {table.kind}, which a method that competes does not give"
-        task = self.task(next(iter(table.data)))
+        first_data, *_ = table.data
+        task = self.task(first_data)
         if task not in method.method.tasks:
             return f"is a {task}, which {method.name} does not learn"
         if len(method.candidates) > 1:
             for source in self._sources(table):
-                if self.whole.data[source].tuning is None:
+                data = self.whole.data[source]
+                if data.tuning is None:
                     return f"is on {source}, on which nothing is tuned"
         return ""
 
@@ -91,7 +95,8 @@ class Shipped:
         sources = []
         for data in table.data:
             base = base_of(data)
-            sources.append(self.whole.data[base].select_on or base)
+            declared = self.whole.data[base]
+            sources.append(declared.select_on or base)
         return list(dict.fromkeys(sources))
 
     # --- layers ----------------------------------------------------------------------
@@ -100,9 +105,11 @@ class Shipped:
         """The search of a method for some tables: a further file of configuration."""
         searched: dict[str, None] = {}
         for name in tables:
-            searched |= dict.fromkeys(self._sources(self.whole.tables[name]))
+            sources = self._sources(self.whole.tables[name])
+            searched |= dict.fromkeys(sources)
+        learner = _learner(method, minutes)
         layer: Tree = {
-            "learners": {method.name: _learner(method, minutes)},
+            "learners": {method.name: learner},
             "tables": dict.fromkeys(self.whole.tables),
             "data": {},
         }
@@ -145,20 +152,22 @@ class Shipped:
         published : mapping of str to Path
             Scores of the other learners, by table.
         """
+        learner = _learner(method, minutes)
         layer: Tree = {
-            "learners": {method.name: _learner(method, minutes)},
+            "learners": {method.name: learner},
             "tables": {},
             "selected": {},
         }
         for data, by_criterion in selected.items():
             layer["selected"][data] = {method.name: by_criterion}
         for name, table in self.whole.tables.items():
-            if name not in tables:
-                layer["tables"][name] = None
-                continue
-            layer["tables"][name] = _entered(table, method.name, name in published)
+            entered = None
+            if name in tables:
+                entered = _entered(table, method.name, name in published)
+            layer["tables"][name] = entered
         if published:
-            layer["published"] = {name: str(path) for name, path in published.items()}
+            files = {name: str(path) for name, path in published.items()}
+            layer["published"] = files
         return layer
 
 
@@ -170,7 +179,8 @@ def _learner(method: MethodFile, minutes: float) -> Tree:
         "timeout": minutes,
     }
     if len(method.candidates) == 1:
-        learner["options"] = _plain(method, method.candidates[0])
+        (candidate,) = method.candidates
+        learner["options"] = _plain(method, candidate)
     elif method.candidates:
         tried = [_plain(method, candidate) for candidate in method.candidates]
         learner["candidates"] = tried
@@ -179,7 +189,8 @@ def _learner(method: MethodFile, minutes: float) -> Tree:
 
 def _plain(method: MethodFile, candidate: Tree) -> Tree:
     """A candidate's options as YAML has them."""
-    values = method.method.options(**candidate).model_dump(mode="json")
+    options = method.method.options(**candidate)
+    values = options.model_dump(mode="json")
     return {key: values[key] for key in candidate}
 
 
@@ -193,9 +204,11 @@ def _entered(table: Table, name: str, alone: bool) -> Tree:
     if table.learners:
         entered["learners"] = with_method(table.learners)
     for data, of_data in table.data.items():
-        if of_data.learners is not None:
-            entered.setdefault("data", {})
-            entered["data"][data] = {"learners": with_method(of_data.learners)}
+        if of_data.learners is None:
+            continue
+        learners = with_method(of_data.learners)
+        entered.setdefault("data", {})
+        entered["data"][data] = {"learners": learners}
     return entered
 
 
@@ -207,10 +220,12 @@ def seeds(preset: str, tables: Collection[str]) -> Iterator[tuple[str, str, list
     whole = Shipped(preset).whole
     layer: Tree = dict.fromkeys(whole.tables)
     for name in tables:
-        layer[name] = _entered(whole.tables[name], "erm", alone=True)
+        table = whole.tables[name]
+        layer[name] = _entered(table, "erm", alone=True)
     config = load_config({"preset": preset, "tables": layer})
-    for name, table in config.tables.items():
-        for row in table.rows:
+    for name, view in config.tables.items():
+        for row in view.rows:
             cell = config.learner(row.data, row.learner)
-            names = config.data(row.data).seeds.names[: cell.n_seeds]
-            yield name, row.data, list(names)[: table.n_seeds]
+            of_data = config.data(row.data).seeds.names
+            of_cell = list(of_data[: cell.n_seeds])
+            yield name, row.data, of_cell[: view.n_seeds]

@@ -48,7 +48,8 @@ def write_template(path: Path) -> None:
         raise KerhrmError(
             f"{path} is no Python file", "give it a name that ends in .py"
         )
-    write_text(path, Path(template.__file__).read_text("utf-8"))
+    source = Path(template.__file__)
+    write_text(path, source.read_text("utf-8"))
 
 
 class Contest:
@@ -77,7 +78,8 @@ class Contest:
         minutes: float,
         cores: int,
     ) -> None:
-        if not any(Path(name).is_file() for name in costs.SNAKEFILES):
+        is_checkout = any(Path(name).is_file() for name in costs.SNAKEFILES)
+        if not is_checkout:
             problem = f"{Path.cwd()} is not a checkout of the workflow"
             raise KerhrmError(problem, "cd to the checkout, and run the command there")
         if not 0 < minutes < float("inf"):
@@ -88,7 +90,8 @@ class Contest:
                 f"--cores must be at least 1; got {cores}", "use --cores 1"
             )
         shipped = Shipped(preset)
-        self.method = load_method(file, shipped.whole.learners, shipped.titles)
+        learners = shipped.whole.learners
+        self.method = load_method(file, learners, shipped.titles)
         self.shipped = shipped
         self.preset = preset
         self.minutes = minutes
@@ -121,9 +124,8 @@ class Contest:
         print(f"tables: {', '.join(self.names)}", flush=True)
         for name, reason in reasons.items():
             print(f"{name}: {reason}; all methods are trained", flush=True)
-        self._snakemake(
-            self.names, layer, f"{self.preset}.yaml", self.preset, self.folder
-        )
+        file = f"{self.preset}.yaml"
+        self._snakemake(self.names, layer, file, self.preset, self.folder)
         results = self._results(candidates, published)
         text = results.ranks.to_csv(index=False, float_format="%.6g")
         write_text(self.run.folder / "ranks.csv", text)
@@ -145,18 +147,23 @@ class Contest:
         shipped = Shipped(preset)
         layer = shipped.search(self.method, self.names, self.minutes)
         n_tried = len(self.method.candidates)
-        names = [table.removeprefix("search-") for table in _made(layer["tables"])]
+        names = []
+        for table in _made(layer["tables"]):
+            names.append(table.removeprefix("search-"))
         print(f"search: {n_tried} candidates on {', '.join(names)}", flush=True)
         folder = self.folder / "search"
-        self._snakemake(["select"], layer, f"search-{preset}.yaml", preset, folder)
+        file = f"search-{preset}.yaml"
+        self._snakemake(["select"], layer, file, preset, folder)
         selected = {}
         scores = {}
         for name in names:
             stem = folder / preset / "selected" / name
             path = stem.with_suffix(".yaml")
             with reading(path):
-                selected[name] = read_yaml(path)[self.method.name]
-                scores[name] = pd.read_csv(stem.with_suffix(".csv"))
+                by_method = read_yaml(path)
+                selected[name] = by_method[self.method.name]
+                of_candidates = stem.with_suffix(".csv")
+                scores[name] = pd.read_csv(of_candidates)
         return selected, candidates_table(scores)
 
     def _snakemake(
@@ -169,13 +176,15 @@ class Contest:
     ) -> None:
         """Run Snakemake with a further file of configuration."""
         file = self.folder / name
-        text = yaml.safe_dump(dict(layer), sort_keys=False, default_flow_style=None)
+        tree = dict(layer)
+        text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None)
         write_text(file, text)
         command = [sys.executable, "-m", "snakemake", *targets]
         command += ["--cores", str(self.cores)]
         command += ["--config", f"preset={preset}", f"results={results}"]
         command += ["--configfile", str(file)]
-        done = subprocess.run(command, env=self._environment())
+        environment = self._environment()
+        done = subprocess.run(command, env=environment)
         if done.returncode:
             problem = f"Snakemake ended with status {done.returncode}"
             hint = "see the lines above; the same command continues"
@@ -183,12 +192,13 @@ class Contest:
 
     def _environment(self) -> dict[str, str]:
         """Variables with which Python finds the method, among what it found before."""
-        site = str((self.folder / "site").resolve())
+        site = (self.folder / "site").resolve()
         environment = dict(os.environ)
         for name in ("PYTHONPATH", PLACES):
             places = environment.get(name)
             if name == "PYTHONPATH" or places is not None:
-                environment[name] = os.pathsep.join(filter(None, [site, places]))
+                every_place = filter(None, [str(site), places])
+                environment[name] = os.pathsep.join(every_place)
         return environment
 
     # --- results ---------------------------------------------------------------------
@@ -197,30 +207,37 @@ class Contest:
         self, candidates: pd.DataFrame, published: Mapping[str, Path]
     ) -> Results:
         titles = list(self.method.titles.values())
-        found = ranks(self.run, self._kinds(), titles, self._costs(published))
+        seconds = self._costs(published)
+        kinds = self._kinds()
+        found = ranks(self.run, kinds, titles, seconds)
         comparisons = []
         for name in self.names:
             frame = self.run.comparisons(name)
-            is_own = frame["baseline"].isin(titles) & frame["method"].isin(PROPOSED[:1])
-            comparisons.append(frame[is_own].assign(table=name))
+            is_own = frame["baseline"].isin(titles)
+            is_with_proposed = frame["method"].isin(PROPOSED[:1])
+            of_table = frame[is_own & is_with_proposed]
+            comparisons.append(of_table.assign(table=name))
         compared = pd.concat(comparisons, ignore_index=True)
         columns = ["table", "metric", "baseline", "difference", "ci_low", "ci_high"]
         compared = compared[[*columns, "p_holm", "outcome"]]
         notices = []
-        if mark := self.run.mark(self.run.cells(*self.names)):
+        cells = self.run.cells(*self.names)
+        if mark := self.run.mark(cells):
             notices.append(f"These are no findings: {mark}.")
         if published:
             text = f"Scores of the other methods in {', '.join(published)} are the "
             notices.append(text + "published ones, and their seconds of that machine.")
+        in_words = {name: self.run.title(name) for name in self.names}
+        ranked = found["table"].unique()
         return Results(
             titles=titles,
             minutes=self.minutes,
             ranks=found,
-            tables={name: self.run.title(name) for name in self.names},
+            tables=in_words,
             comparisons=compared.round(4),
             candidates=candidates,
             notices=notices,
-            figures=self._figures(found["table"].unique()),
+            figures=self._figures(ranked),
         )
 
     def _figures(self, names: Iterable[str]) -> dict[str, Path]:
@@ -231,7 +248,9 @@ class Contest:
             cells = self.run.cells(name)
             if cells["setting"].nunique() >= MANY:
                 continue
-            figure = every_seed(self.run.scores(name), cells, self.run.title(name))
+            scores = self.run.scores(name)
+            title = self.run.title(name)
+            figure = every_seed(scores, cells, title)
             stem = self.run.folder / "figures" / f"{name}-methods"
             figures.save(figure, stem)
             paths[name] = stem.with_suffix(".png")
@@ -250,13 +269,19 @@ class Contest:
             found |= self._published_costs(published)
         fits = []
         for name in self.names:
-            record = provenance.read(self.run.folder, f"scores/{name}.csv.gz")
-            params = record["params"] if record else {"table": {"rows": []}}
+            file = f"scores/{name}.csv.gz"
+            record = provenance.read(self.run.folder, file)
+            if not record:
+                continue
+            params = record["params"]
             for row in params["table"]["rows"]:
-                data, learner = row["data"], row["learner"]
+                data = row["data"]
+                learner = row["learner"]
                 number = params["n_seeds"][f"{data}/{learner}"]
-                fits.append(Fits(data, learner, row["trained"], number))
-        return found | seconds_a_fit(costs.measured(self.run.folder), fits)
+                fits_of_row = Fits(data, learner, row["trained"], number)
+                fits.append(fits_of_row)
+        measured = costs.measured(self.run.folder)
+        return found | seconds_a_fit(measured, fits)
 
     def _published_costs(self, published: Mapping[str, Path]) -> dict[Cell, float]:
         """Seconds of a fit of the other learners; none if the configuration is
@@ -268,9 +293,11 @@ class Contest:
         fits = []
         for name in published:
             for row in config.tables[name].rows:
-                number = config.learner(row.data, row.learner).n_seeds
-                fits.append(Fits(row.data, row.learner, row.trained, number))
-        return seconds_a_fit(costs.stored(REFERENCE / costs.FILE), fits)
+                cell = config.learner(row.data, row.learner)
+                n_seeds = cell.n_seeds
+                fits.append(Fits(row.data, row.learner, row.trained, n_seeds))
+        measured = costs.stored(REFERENCE / costs.FILE)
+        return seconds_a_fit(measured, fits)
 
 
 def _made(tables: Mapping[str, Any]) -> list[str]:
@@ -281,4 +308,6 @@ def _made(tables: Mapping[str, Any]) -> list[str]:
 def compete(contest: Contest) -> str:
     """Hold a contest; return what a terminal shows of it."""
     results = contest.hold()
-    return "\n".join([*sentences(results), f"open {contest.page}"])
+    lines = sentences(results)
+    lines.append(f"open {contest.page}")
+    return "\n".join(lines)

@@ -57,9 +57,10 @@ class MethodFile:
     @property
     def titles(self) -> dict[str, str]:
         """What tables call its outputs."""
-        if len(self.method.outputs) == 1:
-            return {self.method.outputs[0]: self.title}
-        return {output: f"{self.title} ({output})" for output in self.method.outputs}
+        outputs = self.method.outputs
+        if len(outputs) == 1:
+            return {outputs[0]: self.title}
+        return {output: f"{self.title} ({output})" for output in outputs}
 
     def install(self, folder: Path) -> None:
         """Write a folder for ``sys.path``: a copy of the file, with the entry point of
@@ -115,7 +116,8 @@ def load_method(
     candidates = getattr(module, "CANDIDATES", [])
     with _placing(path, "CANDIDATES"):
         _check_candidates(candidates, method)
-    return MethodFile(path, module.__name__, method, title, list(candidates))
+    tried = list(candidates)
+    return MethodFile(path, module.__name__, method, title, tried)
 
 
 @contextlib.contextmanager
@@ -130,14 +132,16 @@ def _placing(path: Path, key: str) -> Iterator[None]:
 def _imported(path: Path) -> ModuleType:
     """The module of a file, imported once."""
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
+        if path.is_dir():
+            raise FileError(f"{path} is a folder", "name its file")
         hint = f"kerhrm compete --new {path} writes a template"
-        raise FileError(f"{path} {what}", "name its file" if path.is_dir() else hint)
+        raise FileError(f"{path} does not exist", hint)
     if path.suffix != ".py":
         raise KerhrmError(
             f"{path} is no Python file", "give it a name that ends in .py"
         )
-    name = "compete_" + re.sub(r"\W", "_", path.stem)
+    stem = re.sub(r"\W", "_", path.stem)
+    name = f"compete_{stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -175,7 +179,8 @@ def _check_name(name: str, learners: Collection[str]) -> None:
         check_base(name)
     except ValueError as error:
         raise KerhrmError(f"the name {shown(name)} {error}", "rename it") from error
-    taken = {known.casefold() for known in (*METHODS, *learners)}
+    every_name = (*METHODS, *learners)
+    taken = {known.casefold() for known in every_name}
     if name.casefold() in taken:
         problem = f"a method called {name} exists already"
         raise KerhrmError(problem, "give yours another name")
@@ -185,10 +190,10 @@ def _check_title(title: Any, titles: Collection[str]) -> None:
     """Refuse what cannot name the rows of a method."""
     if not isinstance(title, str) or not plain(title):
         raise KerhrmError(f"it must be a text; got {shown(title)}", "write a name")
-    if plain(title) in map(plain, titles) or title.startswith("ref: "):
-        raise KerhrmError(
-            f"rows of tables are called {title!r} already", "choose another"
-        )
+    is_taken = plain(title) in map(plain, titles)
+    if is_taken or title.startswith("ref: "):
+        problem = f"rows of tables are called {title!r} already"
+        raise KerhrmError(problem, "choose another")
 
 
 def _check_candidates(candidates: Any, method: Method) -> None:
@@ -206,7 +211,8 @@ def _check_candidates(candidates: Any, method: Method) -> None:
     for number, candidate in enumerate(candidates):
         parsed = method.options.parse(candidate, where=f"number {number}: ")
         values = parsed.model_dump(mode="json")
-        name = spell(method.name, {key: values[key] for key in candidate}, schema)
+        given = {key: values[key] for key in candidate}
+        name = spell(method.name, given, schema)
         if name in numbers:
             problem = f"number {number} is the same as number {numbers[name]}"
             raise KerhrmError(problem, "leave one out")

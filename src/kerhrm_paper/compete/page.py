@@ -60,7 +60,8 @@ class Results:
 def sentences(results: Results) -> list[str]:
     """The answer for each table, in a line."""
     lines = []
-    own = results.ranks[results.ranks["method"].isin([*results.titles])]
+    is_own = results.ranks["method"].isin(results.titles)
+    own = results.ranks[is_own]
     for row in own.to_dict("records"):
         start = f"{row['table']}: {row['method']}"
         if row["reason"]:
@@ -81,8 +82,10 @@ def ranking_page(results: Results) -> str:
     title = f"{results.titles[0]} among the published methods"
     parts = [f"<h1>{escape(title)}</h1>", _list(sentences(results))]
     parts += [f"<p>{escape(notice)}</p>" for notice in results.notices]
-    for name, of_table in results.ranks.groupby("table", sort=False):
-        parts.append(_section(str(name), of_table, results))
+    by_table = results.ranks.groupby("table", sort=False)
+    for name, of_table in by_table:
+        section = _section(str(name), of_table, results)
+        parts.append(section)
     parts.append(_others(results))
     if len(results.comparisons):
         parts.append("<h2>Compared with KerHRM</h2>")
@@ -94,19 +97,23 @@ def ranking_page(results: Results) -> str:
         parts.append(_table(results.comparisons))
     parts.append(_candidates(results))
     parts.append(_how(results))
-    return page(title, framed("\n".join(filter(None, parts))))
+    written = filter(None, parts)
+    body = framed("\n".join(written))
+    return page(title, body)
 
 
 def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
     """Ranks of a table."""
     first = ranked.iloc[0]
-    metric, worst = first["metric"], first["worst_metric"]
+    metric = first["metric"]
+    worst = first["worst_metric"]
     rows = []
     for row in ranked.to_dict("records"):
+        interval = _interval(row["mean"], row["ci_low"], row["ci_high"])
         cells = {
             "rank": _rank(row["rank"]),
             "method": row["method"],
-            WORDS[metric]: _interval(row["mean"], row["ci_low"], row["ci_high"]),
+            WORDS[metric]: interval,
         }
         if worst:
             interval = _interval(row["worst"], row["worst_low"], row["worst_high"])
@@ -117,24 +124,26 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
         if row["method"] in results.titles:
             cells["method"] = f"\N{BLACK RIGHT-POINTING TRIANGLE} {row['method']}"
         rows.append(cells)
-    heading = f"<h2>{escape(results.tables[name])}</h2>"
-    n_settings = (
-        f"{first['n_settings']} setting{'s' if first['n_settings'] > 1 else ''}"
-    )
+    title = escape(results.tables[name])
+    heading = f"<h2>{title}</h2>"
+    n = first["n_settings"]
+    n_settings = f"{n} setting{'s' if n > 1 else ''}"
     about = (
         f"<p>Mean over {n_settings} and all seeds, 95 % interval; rank 1 is the best."
     )
     parts = [heading, f"{about} {_links(name)}</p>", _table(rows)]
     if name in results.figures:
-        image = base64.b64encode(results.figures[name].read_bytes()).decode()
-        text = f"every seed of each method: {escape(results.tables[name])}"
+        picture = results.figures[name].read_bytes()
+        image = base64.b64encode(picture).decode()
+        text = f"every seed of each method: {title}"
         parts.append(f'<img alt="{text}" src="data:image/png;base64,{image}">')
     return "\n".join(parts)
 
 
 def _others(results: Results) -> str:
     """Links to the tables without ranks."""
-    names = [name for name in results.tables if name not in set(results.ranks["table"])]
+    ranked = set(results.ranks["table"])
+    names = [name for name in results.tables if name not in ranked]
     if not names:
         return ""
     items = [f"{escape(results.tables[name])}: {_links(name)}" for name in names]
@@ -172,7 +181,9 @@ def _links(name: str) -> str:
         "figure": f"figures/{name}.png",
         "comparisons": f"tables/{name}-comparisons.csv",
     }
-    links = [f'<a href="{escape(file)}">{text}</a>' for text, file in files.items()]
+    links = []
+    for text, file in files.items():
+        links.append(f'<a href="{escape(file)}">{text}</a>')
     return ", ".join(links)
 
 
@@ -187,7 +198,9 @@ def _list(lines: Sequence[str]) -> str:
 
 
 def _rank(value: Any) -> str:
-    return "" if pd.isna(value) else str(int(value))
+    if pd.isna(value):
+        return ""
+    return str(int(value))
 
 
 def _seconds(value: float) -> str:
@@ -218,9 +231,11 @@ def candidates_table(scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         criteria = [name for name in frame if name not in ("learner", "options")]
         winners = {name: frame[name].idxmax() for name in criteria}
         for number, candidate in frame.iterrows():
-            row = {"data": data, "options": _worded(json.loads(candidate["options"]))}
+            options = json.loads(candidate["options"])
+            row = {"data": data, "options": _worded(options)}
             for name in criteria:
-                row[name] = _score(candidate[name], number == winners[name])
+                is_winner = number == winners[name]
+                row[name] = _score(candidate[name], is_winner)
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -233,4 +248,5 @@ def _score(score: float, is_selected: bool) -> str:
 
 
 def _worded(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in options.items())
+    texts = [f"{key}={value}" for key, value in options.items()]
+    return ", ".join(texts)

@@ -27,10 +27,14 @@ def published_scores(
         else:
             files[name] = path
     scores = {name: run.scores(name) for name in files}
-    for name, data, wanted in seeds(preset, list(files)) if files else ():
-        of_data = scores[name]
-        known = of_data.loc[of_data["data"] == data, "seed"]
-        if not {*map(str, wanted)} <= {*map(str, known)}:
+    if not files:
+        return files, reasons
+    for name, data, wanted in seeds(preset, list(files)):
+        of_table = scores[name]
+        is_of_data = of_table["data"] == data
+        known = of_table.loc[is_of_data, "seed"]
+        names = set(map(str, known))
+        if not names.issuperset(map(str, wanted)):
             reasons[name] = f"its scores are published for other seeds on {data}"
             files.pop(name, None)
     return files, reasons

@@ -70,33 +70,43 @@ def ranks(
         if kind == "shift":
             continue
         ranked = _of_table(run, table, titles, costs)
-        if any(row["method"] not in titles for row in ranked):
+        methods = {row["method"] for row in ranked}
+        if not methods.issubset(titles):
             rows += ranked
     counts = dict.fromkeys(COUNTS, "Int64")
-    return pd.DataFrame(rows, columns=COLUMNS).astype(counts)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    return frame.astype(counts)
 
 
 def _of_table(
     run: Run, table: str, titles: Sequence[str], costs: Costs
 ) -> list[dict[str, Any]]:
     scores = run.scores(table)
-    is_trained = ~scores["method"].str.startswith(REFERENCE)
-    scores = scores[primary(scores) & is_trained]
-    metric, worst = next(pair for pair in PAIRS if pair[0] in {*scores["metric"]})
+    is_reference = scores["method"].str.startswith(REFERENCE)
+    scores = scores[primary(scores) & ~is_reference]
+    metrics = set(scores["metric"])
+    metric, worst = next(pair for pair in PAIRS if pair[0] in metrics)
     settings = _settings(scores, titles)
-    scores = scores[scores["setting"].isin(settings)]
+    is_shared = scores["setting"].isin(settings)
+    scores = scores[is_shared]
     rows = []
-    for method, of_method in scores.groupby("method", sort=False):
-        if of_method["setting"].nunique() < len(settings):
+    by_method = scores.groupby("method", sort=False)
+    for method, of_method in by_method:
+        n_settings = of_method["setting"].nunique()
+        if n_settings < len(settings):
             continue
-        summary = _summary(where(of_method, metric=metric))
-        of_worst = _summary(where(of_method, metric=worst))
+        values = where(of_method, metric=metric)
+        worst_values = where(of_method, metric=worst)
+        summary = _summary(values)
+        of_worst = _summary(worst_values)
         rows.append(
             {
                 "table": table,
                 "method": method,
                 "metric": metric,
-                **{key: summary[key] for key in ("mean", "ci_low", "ci_high")},
+                "mean": summary["mean"],
+                "ci_low": summary["ci_low"],
+                "ci_high": summary["ci_high"],
                 "worst_metric": worst,
                 "worst": of_worst["mean"],
                 "worst_low": of_worst["ci_low"],
@@ -117,10 +127,18 @@ def _of_table(
 
 def _settings(scores: pd.DataFrame, titles: Sequence[str]) -> list[str]:
     """Settings of the method that competes that half of all methods have."""
-    methods = scores.groupby("setting", sort=False)["method"].agg(set)
+    by_setting = scores.groupby("setting", sort=False)
+    methods = by_setting["method"].agg(set)
     n_methods = scores["method"].nunique()
-    own = [setting for setting in methods.index if {*titles} & methods[setting]]
-    common = [setting for setting in own if 2 * len(methods[setting]) >= n_methods]
+    own = []
+    common = []
+    for setting in methods.index:
+        of_setting = methods[setting]
+        if of_setting.isdisjoint(titles):
+            continue
+        own.append(setting)
+        if 2 * len(of_setting) >= n_methods:
+            common.append(setting)
     return common or own
 
 
@@ -129,27 +147,34 @@ def _summary(values: pd.DataFrame) -> dict[str, float | int]:
     if values.empty:
         return statistics.summarise([float("nan")])
     wide = values.pivot(index="seed", columns="setting", values="value")
-    return statistics.summarise(wide.mean(axis=1, skipna=False))
+    of_seeds = wide.mean(axis=1, skipna=False)
+    return statistics.summarise(of_seeds)
 
 
 def _ranked(means: pd.Series, metric: str) -> pd.Series:
     """Ranks from 1, the best; means that are equal but for rounding share one."""
     merit = METRICS[metric].merit
     assert merit is not None
-    return merit(means.round(10)).rank(ascending=False, method="min")
+    merits = merit(means.round(10))
+    return merits.rank(ascending=False, method="min")
 
 
 def _seconds(rows: pd.DataFrame, costs: Costs) -> float:
     """Mean seconds of a fit over the data; NaN where they are not known."""
-    cells = {*zip(rows["data"], rows["learner"], strict=True)}
+    pairs = zip(rows["data"], rows["learner"], strict=True)
+    cells = set(pairs)
     known = [costs[cell] for cell in cells if cell in costs]
-    return sum(known) / len(known) if known else float("nan")
+    if not known:
+        return float("nan")
+    return sum(known) / len(known)
 
 
 def _reason(rows: pd.DataFrame) -> str:
     """Why seeds have no value: the first reason of each setting."""
-    failed = rows[rows["value"].isna()].drop_duplicates("setting")
-    settings = failed.groupby("reason", sort=False)["setting"].agg(", ".join)
+    is_missing = rows["value"].isna()
+    failed = rows[is_missing].drop_duplicates("setting")
+    by_reason = failed.groupby("reason", sort=False)
+    settings = by_reason["setting"].agg(", ".join)
     texts = []
     for reason, named in settings.items():
         texts.append(f"{reason or 'no value'} ({named})")
@@ -193,18 +218,21 @@ def seconds_a_fit(measured: pd.DataFrame, rows: Sequence[Fits]) -> dict[Cell, fl
         All that the jobs have trained.
     """
     seconds: dict[Cell, float] = {}
-    for place, took in zip(measured["place"], measured["seconds"], strict=True):
+    jobs = zip(measured["place"], measured["seconds"], strict=True)
+    for place, took in jobs:
         data, _, rest = str(place).partition("/")
-        learner = unselected(rest.partition("/")[0])
-        seconds[data, learner] = seconds.get((data, learner), 0.0) + took
+        trained, _, _ = rest.partition("/")
+        cell = (data, unselected(trained))
+        seconds[cell] = seconds.get(cell, 0.0) + took
     cells: dict[Cell, int] = {}
     for row in rows:
-        known = cells.get((row.data, row.trained), 0)
-        cells[row.data, row.trained] = max(known, row.number)
+        cell = (row.data, row.trained)
+        known = cells.get(cell, 0)
+        cells[cell] = max(known, row.number)
     totals: dict[Cell, int] = {}
     for (data, trained), number in cells.items():
-        learner = unselected(trained)
-        totals[data, learner] = totals.get((data, learner), 0) + number
+        cell = (data, unselected(trained))
+        totals[cell] = totals.get(cell, 0) + number
     found: dict[Cell, float] = {}
     for row in rows:
         job = (row.data, unselected(row.trained))

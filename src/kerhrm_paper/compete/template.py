@@ -32,7 +32,8 @@ def train_my_method(inputs: Inputs, options: MyOptions) -> Fitted:
         losses = (outputs - inputs.y) ** 2
         return losses.topk(n_worst).values.mean()
 
-    return Fitted(networks={"model": inputs.train_model(loss, options)})
+    network = inputs.train_model(loss, options)
+    return Fitted(networks={"model": network})
 
 
 #: its name in files and commands, which no other method may have.  More, if needed:

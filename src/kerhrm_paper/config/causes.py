@@ -80,7 +80,8 @@ def _fewest(content: Tree, is_good: IsGood) -> list[Key]:
     keys = list(leaves(content))
     while len(keys) > 1:
         middle = len(keys) // 2
-        first, second = keys[:middle], keys[middle:]
+        first = keys[:middle]
+        second = keys[middle:]
         if is_good(_without(content, first)):
             keys = first
         elif is_good(_without(content, second)):

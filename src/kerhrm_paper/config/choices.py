@@ -77,7 +77,8 @@ def _measuring(resolved: Resolved) -> dict[str, str]:
     """Tables that measure alternatives, by data set."""
     names: dict[str, str] = {}
     for name, table in resolved.whole.tables.items():
-        if not table.choices or name not in resolved.tables:
+        is_resolved = name in resolved.tables
+        if not table.choices or not is_resolved:
             continue
         base = base_of(_first_data(table))
         other = names.setdefault(base, name)
@@ -101,6 +102,7 @@ def _contrasts(
         learners = table.learners
     for key, alternative in alternatives.measured_on(base):
         choice = key[1]
+        changes = _changes(alternatives, key, alternative, data, learners)
         yield Contrast(
             choice=str(choice),
             alternative=alternative.name,
@@ -111,7 +113,7 @@ def _contrasts(
             only=alternative.only,
             title=alternative.title,
             instead=alternative.instead,
-            **_changes(alternatives, key, alternative, data, learners),
+            **changes,
         )
 
 
@@ -130,7 +132,8 @@ def _changes(
     if alternative.learner is not None:
         changed = alternatives.changed_learner(key, alternative.learner, learners)
         changes["changed_learner"] = changed
-        changes["learner"] = _of_base(base_of(changed), learners)
+        default = _of_base(base_of(changed), learners)
+        changes["learner"] = default
     if alternative.select is not None:
         changes["selection"] = WORDS[alternative.select]
     return changes

@@ -158,7 +158,8 @@ class CommandLine:
             values = given.setdefault(option.name, [])
             values += option.values
         from_environment = os.environ.get("SNAKEMAKE_PROFILE", "none")
-        profiles = list(given.get("profile", [from_environment]))
+        profiles = given.get("profile", [from_environment])
+        profiles = list(profiles)
         (of_workflow,) = given.get("workflow_profile", ["default"])
         if of_workflow != "none":
             places = _profile_places(root, of_workflow)
@@ -196,7 +197,8 @@ class CommandLine:
         for option in self.options:
             for value in option.values:
                 self._check_lost(option, value, targets)
-                if rule_of(value) == "train" and option.name in LEAVING_OUT:
+                is_train = rule_of(value) == "train"
+                if is_train and option.name in LEAVING_OUT:
                     check_alone(option.word, rules)
                 if option.name in CUTTING and value in targets:
                     self._check_needed(option.word, value)
@@ -250,9 +252,11 @@ class CommandLine:
         folder = os.path.abspath(run)
         files = []
         for name in self._named():
+            is_file = os.sep in name
             path = Path(os.path.abspath(name))
-            if os.sep in name and path.is_relative_to(folder):
-                files.append(path.relative_to(folder))
+            if is_file and path.is_relative_to(folder):
+                file = path.relative_to(folder)
+                files.append(file)
         return files
 
     def planned(self) -> list[tuple[str, str]]:

@@ -36,7 +36,8 @@ def check_target(target: str, rules: Names, targets: Names) -> None:
     folder_of = target.rstrip(os.sep)
     if folder_of in rules:
         raise KerhrmError(problem, f"did you mean {folder_of}?")
-    listed = list(filter(None, target.split(",")))
+    names = target.split(",")
+    listed = list(filter(None, names))
     are_targets = all(name in targets for name in listed)
     if are_targets and len(listed) > 1:
         raise KerhrmError(problem, f"write {' '.join(listed)}")

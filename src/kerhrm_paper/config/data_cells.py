@@ -126,11 +126,13 @@ class DataCells:
         """
         conditions = self.whole.data[base].at
         key: Key = ("data", base)
-        for entry in self.layers.entries("data", base):
+        entries = self.layers.entries("data", base)
+        for entry in entries:
             yield key, entry
             for condition, change in changes_at(entry, conditions):
                 if values and self._fits(condition, base, values):
-                    yield (*key, "at", condition), change
+                    place = (*key, "at", condition)
+                    yield place, change
 
     def _dumped(self, base: str, places: ByPart) -> dict[str, Tree]:
         """Options of every part of data, with their defaults."""

@@ -79,12 +79,15 @@ class Sources:
 
         The value is :data:`ABSENT` where only a key above is given.
         """
+        by_latest = self.layers[::-1]
         for length in range(len(key), -1, -1):
-            for name, place, content in reversed(self.layers):
+            for name, place, content in by_latest:
                 start = len(place)
-                if start > length or key[:start] != place:
+                is_below = key[:start] == place
+                if start > length or not is_below:
                     continue
-                value = _get(content, key[start:length])
+                inner = key[start:length]
+                value = _get(content, inner)
                 if value is ABSENT:
                     continue
                 if length < len(key):
@@ -188,7 +191,8 @@ def _add_changes(sources: Sources, layer: Layer) -> None:
     for key, value in content.items():
         target = sources.own_table if key in OWN_KEYS else changes
         target[key] = value
-    sources.layers.append((name, place, changes))
+    changed = (name, place, changes)
+    sources.layers.append(changed)
     sources.changes = merge(sources.changes, changes)
 
 
@@ -210,7 +214,8 @@ def _files(folder: Path) -> list[Path]:
     paths = folder.rglob("*")
     for path in sorted(paths):
         is_yaml = path.suffix.lower() in (".yaml", ".yml")
-        is_read = path.suffix == ".yaml" and path.parent == folder
+        is_in_folder = path.parent == folder
+        is_read = is_in_folder and path.suffix == ".yaml"
         if is_yaml and path.is_file() and not is_read:
             problem = f"{shown(path)}: a file of this name is not read"
             hint = f"call it {folder.name}/{path.stem}.yaml"

@@ -51,7 +51,8 @@ class Grids:
                 if self.data_cells.meets(data, condition):
                     grid = _over(grid, change)
         # null leaves an option of an earlier file out
-        for option, tried in list(grid.items()):
+        tries = list(grid.items())
+        for option, tried in tries:
             if tried is None:
                 del grid[option]
         return grid
@@ -73,7 +74,9 @@ class Grids:
 
     def is_tried(self, data: DataCell, base: str) -> bool:
         """Whether a learner has candidates on some data."""
-        return bool(self._one_by_one(data, base) or self.grid(data, base))
+        if self._one_by_one(data, base):
+            return True
+        return bool(self.grid(data, base))
 
     def candidates(self, data: DataCell, base: str) -> Iterator[str]:
         """Names of a learner with the options that are tried.

@@ -35,14 +35,15 @@ def groups_of_tables(
     ordered = sorted(tables.values(), key=order)
     for table in ordered:
         cells = []
-        for data, learner in table.cells:
-            if (data, learner) in taken:
+        for cell_name in table.cells:
+            if cell_name in taken:
                 continue
-            cell = resolver.learner(data, learner)
+            cell = resolver.learner(*cell_name)
             if not cell.checkpointed:  # else each iteration is a job of its own
-                cells.append((data, learner))
+                cells.append(cell_name)
         taken.update(cells)
-        for group in _groups(_by_options(cells)):
+        by_options = _by_options(cells)
+        for group in _groups(by_options):
             if len(group.learners) > 1:
                 groups.append(group)
     return groups

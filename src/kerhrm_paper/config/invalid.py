@@ -64,9 +64,10 @@ def invalid(sources: Sources, above: Key, error: ValidationError) -> KerhrmError
     problem, hint = worded(first)
     kind = first["type"]
     value = first.get("input")
+    is_single = isinstance(value, str | int | float)
     if kind in NO_MAPPING:
         problem = "write 'key: value' lines"
-    elif kind == "list_type" and isinstance(value, str | int | float):
+    elif kind == "list_type" and is_single:
         hint = f"write [{value}]"
     elif kind == "int_type":
         hint = hint or f"write {location[-1]}: NUMBER"
@@ -125,7 +126,8 @@ def _elsewhere(
 def _ended(key: Key, value: Any) -> str | None:
     """What takes the place of a key of an earlier version."""
     *above, last = key
-    if last == "steps" and not isinstance(value, bool):
+    is_truth = isinstance(value, bool)
+    if last == "steps" and not is_truth:
         return None  # the number of an optimiser's steps
     if last == "more_seeds" and above[:1] == ["tables"]:
         return "write seeds: NUMBER; data have seeds: {DATA: 5, DATA/LEARNER: 20}"
@@ -153,7 +155,8 @@ def _of_method(key: Key, value: Any) -> str:
     if not above:  # a learner without the file's key above it
         options = {"learners": {name: {"options": value}}}
     text = yaml.safe_dump(options, default_flow_style=True, width=10**6)
-    lines = text.strip()[1:-1]
+    text = text.strip()
+    lines = text[1:-1]
     return f"options of a method: write {lines}"
 
 
@@ -169,7 +172,8 @@ def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
         return similar
     data_sets = sources.names("data")
     data = next(iter(data_sets), "DATA")
-    if len(above) > 1 and above[1] in data_sets:
+    is_of_data = len(above) > 1 and above[1] in data_sets
+    if is_of_data:
         data = above[1]
     for part in reversed(KEYS_OF_DATA[last]):
         value = {part: value}

@@ -23,9 +23,11 @@ def json_schemas() -> dict[str, Schema]:
     ``config`` is of ``config.yaml``, of presets and of files of one's own, which change
     some keys of the others, and delete an entry by ``null``.
     """
+    # a preset that changes nothing is an empty file
+    whole = _changes(_whole())
+    whole["type"] = ["object", "null"]
     return {
-        # a preset that changes nothing is an empty file
-        "config": _changes(_whole()) | {"type": ["object", "null"]},
+        "config": whole,
         "data": DataSet.model_json_schema(),
         "table": _listed(Table.model_json_schema()),
         "learners": _by_name(Learner.model_json_schema()),
@@ -43,7 +45,8 @@ def _whole() -> Schema:
 
 def _listed(schema: Schema) -> Schema:
     """The same, with a list of names in place of data without changes."""
-    names = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    item = {"type": "string"}
+    names = {"type": "array", "items": item, "minItems": 1}
     data = schema["properties"]["data"]
     schema["properties"]["data"] = {"anyOf": [data, names]}
     return schema
@@ -61,16 +64,21 @@ def _changes(schema: Any) -> Any:
         return [_changes(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    changed = {key: _changes(part) for key, part in schema.items() if key != "required"}
+    changed = {}
+    for key, part in schema.items():
+        if key != "required":
+            changed[key] = _changes(part)
     entries = changed.get("additionalProperties")
     if isinstance(entries, dict):
-        changed["additionalProperties"] = {"anyOf": [entries, {"type": "null"}]}
+        null = {"type": "null"}
+        changed["additionalProperties"] = {"anyOf": [entries, null]}
     return changed
 
 
 def text_of(schema: Schema) -> str:
     """A schema as its file holds it."""
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(schema, indent=1, ensure_ascii=False)
+    return f"{text}\n"
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ class TableLabels:
 
     def of_setting(self, data: str, learner: str) -> str:
         """What the table calls data with a learner's options."""
-        named = self.resolver.schemas.parse_learner(learner).options
+        parsed = self.resolver.schemas.parse_learner(learner)
+        named = parsed.options
         words = [self.of_data(data)]
         words += self._of_options(named)
         return ",".join(words)

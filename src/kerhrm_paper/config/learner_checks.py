@@ -54,16 +54,19 @@ class LearnerChecks:
         try:
             self.method.check(options, task)
         except KerhrmError as error:
-            option = "loss" if task in self.method.tasks else "method"
+            is_learned = task in self.method.tasks
+            option = "loss" if is_learned else "method"
             raise self._error(option, error.problem, error.hint) from error
 
     def _check_environments(self) -> None:
-        if self._largest("n_environments") > self.data.n_points:
+        largest = self._largest("n_environments")
+        if largest > self.data.n_points:
             raise self._too_many_points("n_environments")
 
     def _check_feature_count(self) -> None:
         """Refuse more features than points, of which kernel PCA has at most as many."""
-        n, k = self.data.n_points, self.data.features.k
+        n = self.data.n_points
+        k = self.data.features.k
         if k > n:
             raise KerhrmError(
                 f"{self.data.name}: features.k={k} exceeds n={n} points",
@@ -128,14 +131,17 @@ def check_effect(
     ``options`` are those of its method: a pretest is KerHRM's, of numeric targets, and
     of a network's training alone nothing is tested.
     """
+    is_kerhrm = issubclass(options, KerHRMOptions)
+    is_untested = is_kerhrm and data.task != TESTED
     for option in named:
-        is_tested = option.split(".")[0] == "pretest"
-        if is_tested and issubclass(options, KerHRMOptions) and data.task != TESTED:
+        part, *_ = option.split(".")
+        if is_untested and part == "pretest":
             problem = f"{name}: {data.name} has labels, which no pretest tests"
             raise KerhrmError(problem, f"leave {option} out")
         if option.startswith("training.pretest"):
             problem = f"{name}: the training of a network tests nothing"
             raise KerhrmError(problem, f"leave {option} out")
-    if named.get("select") == "none" and "select_on" in named:
+    takes_none = named.get("select") == "none"
+    if takes_none and "select_on" in named:
         problem = f"{name}: select=none takes no selected options"
         raise KerhrmError(problem, "leave select_on out")

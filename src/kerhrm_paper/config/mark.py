@@ -64,7 +64,8 @@ def _changed(changes: Tree, shipped: Tree) -> Iterator[Key]:
         if kind == "tables":
             content = _without_learners(content)
         if kind == "selected":
-            content = _selected(content or {}, shipped.get("learners") or {})
+            learners = shipped.get("learners") or {}
+            content = _selected(content or {}, learners)
         if content != {}:
             yield from leaves({kind: content})
 
@@ -85,7 +86,9 @@ def _without_learners(tables: Tree) -> Tree:
 
 def _shows_learners(of_data: Any) -> bool:
     """Whether a change of a table's data is of their learners alone."""
-    return isinstance(of_data, dict) and of_data.keys() == {"learners"}
+    if not isinstance(of_data, dict):
+        return False
+    return of_data.keys() == {"learners"}
 
 
 def _selected(selected: Tree, learners: Tree) -> Tree:

@@ -152,7 +152,8 @@ def _whole(field: FieldInfo) -> Any:
     """Annotation with its metadata, which pydantic keeps apart."""
     if not field.metadata:
         return field.annotation
-    return typing.Annotated[(field.annotation, *field.metadata)]
+    items = (field.annotation, *field.metadata)
+    return typing.Annotated[items]
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
@@ -180,14 +181,16 @@ def _is_entry(metadata: Any) -> bool:
 def _nested(annotation: Any) -> type[Options] | None:
     """The class of nested options, if it is one."""
     for kind in _kinds(annotation):
-        if isinstance(kind, type) and issubclass(kind, Options):
+        is_class = isinstance(kind, type)
+        if is_class and issubclass(kind, Options):
             return kind
     return None
 
 
 def _items(kind: Any) -> list[Any] | None:
     """Types of the items of a list or a tuple; None: it is neither."""
-    if typing.get_origin(kind) not in (list, tuple):
+    origin = typing.get_origin(kind)
+    if origin not in (list, tuple):
         return None
     items: list[Any] = []
     for part in typing.get_args(kind):
@@ -209,7 +212,8 @@ def _worded(kind: Any) -> str:
     """A type as a reader knows it."""
     items = _items(kind)
     if items is not None:
-        whole = "whole " if set(items) == {int} else ""
+        are_whole = set(items) == {int}
+        whole = "whole " if are_whole else ""
         return f"{whole}numbers, joined by _"
     if _is_literal(kind):
         choices = map(str, typing.get_args(kind))
@@ -249,7 +253,8 @@ def _list(items: Sequence[Any]) -> str:
         is_number = isinstance(item, int | float)
         if isinstance(item, bool) or not is_number:
             raise ValueError(UNSPELLED)
-    return "_".join(map(_number, items)) or EMPTY
+    numbers = map(_number, items)
+    return "_".join(numbers) or EMPTY
 
 
 def _number(value: int | float) -> str:

@@ -78,8 +78,9 @@ def _check_preset(
     key = ("preset",)
     folder = root / "config" / "presets"
     presets = {path.stem for path in folder.glob("*.yaml")}
+    lower_case = preset.casefold()
     for other in presets - {preset}:
-        if other.casefold() == preset.casefold():
+        if other.casefold() == lower_case:
             problem = f"the preset '{other}' differs in case alone"
             raise sources.error(key, problem, "rename one of them")
     if taken.fullmatch(preset):

@@ -36,7 +36,8 @@ VALIDATION_SHARE = 0.2  #: of the training rows; the estimators' default
 
 def _text(value: Any) -> Any:
     """A number as its text: a column may be called 2020."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_truth = isinstance(value, bool)
+    is_number = isinstance(value, int | float) and not is_truth
     return str(value) if is_number else value
 
 
@@ -169,7 +170,8 @@ class OwnTable(Options):
         if self.held_out:
             groups = rows[self.group]
             self._check_groups(groups)
-            is_held_out = groups.astype(str).isin(self.held_out)
+            names = groups.astype(str)
+            is_held_out = names.isin(self.held_out)
             learned = target[~is_held_out]
         self._check_inputs({*table.columns})
         self._check_constant(learned)
@@ -231,13 +233,15 @@ class OwnTable(Options):
             hint = "choose another target="
             if n_values == 2:
                 hint = "set task=classification"
-            raise KerhrmError(f"{must} numbers; got {shown(text.iloc[0])}", hint)
+            first = shown(text.iloc[0])
+            raise KerhrmError(f"{must} numbers; got {first}", hint)
         if task == "classification" and n_values > 2:
             hint = "recode it, or choose a target= of two labels or of numbers"
             if is_numeric:
                 hint = "set task=regression"
-            elif len(text) and len(text) < len(target) / 2:
-                hint = f"correct cells that are no numbers, as {shown(text.iloc[0])}"
+            elif 0 < len(text) < len(target) / 2:
+                first = shown(text.iloc[0])
+                hint = f"correct cells that are no numbers, as {first}"
             raise KerhrmError(f"{must} two labels; got {n_values}", hint)
 
     def _check_size(self, n: int) -> None:
@@ -284,4 +288,5 @@ def _unreadable(path: Path) -> str:
             return "does not exist"
     except OSError as error:
         return str(error.strerror)
-    return "" if os.access(path, os.R_OK) else "cannot be read"
+    is_readable = os.access(path, os.R_OK)
+    return "" if is_readable else "cannot be read"

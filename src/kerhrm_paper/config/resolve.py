@@ -68,7 +68,8 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Re
     try:
         return resolved(sources, folder)
     except KerhrmError as error:
-        of_user = [*map(strict_yaml.shown, files), "--config"]
+        shown = map(strict_yaml.shown, files)
+        of_user = [*shown, "--config"]
 
         def resolve_again(others: Sources) -> Resolved:
             return resolved(others, folder)

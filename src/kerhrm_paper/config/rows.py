@@ -107,7 +107,8 @@ def check_alternatives(sources: Sources, whole: Whole) -> None:
     for key, alternative in _alternatives(whole):
         _check_alternative_titles(sources, key, alternative, titles)
         _check_where(sources, key, alternative, whole)
-        name, only = alternative.name, alternative.only
+        name = alternative.name
+        only = alternative.only
         for data in alternative.places:
             others = changed[data, name]
             if _is_taken(only, others):
@@ -172,11 +173,8 @@ def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
         for row, output in _outputs(table):
             data = resolver.data(row.data)
             title = row.titles[output]
-            key = (
-                _setting(table.kind, data.generator, row.setting),
-                plain(title),
-                row.selection,
-            )
+            setting = _setting(table.kind, data.generator, row.setting)
+            key = (setting, plain(title), row.selection)
             shown = (row, output)
             owner, other_output = owners.setdefault(key, shown)
             if (owner, other_output) != shown:

@@ -36,7 +36,8 @@ def folder_of_preset(results: str, preset: str) -> Path:
         top = Path(results).expanduser()
     except RuntimeError as error:
         raise KerhrmError(f"results={results}: no such home folder", HINT) from error
-    return Path(os.path.normpath(top / preset))
+    folder = os.path.normpath(top / preset)
+    return Path(folder)
 
 
 def check_run_folder(run: Path, root: Path) -> None:

@@ -133,7 +133,8 @@ class Learner(Options):
         if self.grid and self.candidates:
             both.append("grid")
         for condition, change in self.at.items():
-            if change.grid and (change.candidates or self.candidates):
+            has_candidates = change.candidates or self.candidates
+            if change.grid and has_candidates:
                 both.append(f"at {condition} a grid")
         if both:
             problem = f"it has {both[0]} and candidates"
@@ -231,11 +232,12 @@ class Alternative(Options):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        changed = [self.data, self.learner, self.title]
-        if len(list(filter(None, changed))) != 1:
+        changes = [self.data, self.learner, self.title]
+        changed = list(filter(None, changes))
+        if len(changed) != 1:
             raise ValueError("give one of data, learner and title")
-        replacements = [self.instead, self.select]
-        if self.title and len(list(filter(None, replacements))) != 1:
+        replacements = list(filter(None, [self.instead, self.select]))
+        if self.title and len(replacements) != 1:
             raise ValueError("give instead or select")
         if self.data and self.where:
             raise misfit("is that of data; leave it out", "where")

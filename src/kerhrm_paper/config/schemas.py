@@ -169,7 +169,8 @@ class Schemas:
         source = parsed.options.get("select_on")
         if not source:
             return
-        if not _takes_selected(self.whole.learners[base]):
+        learner = self.whole.learners[base]
+        if not _takes_selected(learner):
             raise _nothing_selected(name, base, "select_on")
         if source not in self.whole.data:
             raise KerhrmError(
@@ -192,7 +193,8 @@ class Schemas:
         learner = self.whole.learners[base]
         if not learner.is_tuned:
             return []
-        criteria = [*self.honest_criteria(base), ORACLE, "none"]
+        honest = self.honest_criteria(base)
+        criteria = [*honest, ORACLE, "none"]
         return list(dict.fromkeys(criteria))
 
     def honest_criteria(self, base: str) -> list[str]:
@@ -225,10 +227,10 @@ def _check_range(name: str, option: str, value: Any) -> None:
     try:
         RANGES[option].validate_python(value)
     except ValidationError as error:
-        problem, _ = worded(error.errors()[0])
-        raise KerhrmError(
-            f"{name}: {option}: {problem}", f"write another number, or no {option}"
-        ) from error
+        first = error.errors()[0]
+        problem, _ = worded(first)
+        hint = f"write another number, or no {option}"
+        raise KerhrmError(f"{name}: {option}: {problem}", hint) from error
 
 
 @functools.cache

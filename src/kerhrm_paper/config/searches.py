@@ -129,7 +129,8 @@ class TunedData:
         for key, learners in candidates.items():
             data, base = key
             for other in self.names:
-                if candidates.get((other, base)) != learners:
+                of_other = candidates.get((other, base))
+                if of_other != learners:
                     raise self.sources.error(
                         ("learners", base),
                         f"its candidates on {data} and on {other} differ",

@@ -106,7 +106,9 @@ def parse(text: str, schema_of: Callable[[str], Schema]) -> ParsedName:
 
 def _is_name(text: str) -> bool:
     """Whether a text has only characters of names, and means no folder above."""
-    return bool(_CHARACTERS.fullmatch(text)) and ".." not in text
+    if ".." in text:
+        return False
+    return bool(_CHARACTERS.fullmatch(text))
 
 
 def _no_name(text: str) -> KerhrmError:
@@ -162,7 +164,8 @@ def _groups(key: str) -> Iterator[str]:
 def _unknown(where: str, key: str, schema: Schema) -> KerhrmError:
     name = shown(key).strip("'")
     problem = f"{where}: no option is called '{name}'"
-    return KerhrmError(problem, _hint(base_of(where), key, schema))
+    base = base_of(where)
+    return KerhrmError(problem, _hint(base, key, schema))
 
 
 def _hint(base: str, key: str, known: Collection[str]) -> str:

@@ -95,7 +95,8 @@ def read_yaml(path: Path) -> Tree:
         raise KerhrmError(f"{name}: {error.problem}", error.hint) from error
     except (OSError, yaml.YAMLError, ValueError) as error:
         raise _unreadable(name, error) from error
-    if content is not None and not isinstance(content, dict):
+    is_mapping = isinstance(content, dict)
+    if content is not None and not is_mapping:
         problem = f"{name}: must be a mapping; got a {type(content).__name__}"
         raise KerhrmError(problem, "write 'key: value' lines")
     return content or {}
@@ -149,7 +150,8 @@ def _check(text: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             size = sizes.pop() + 1
             depth = depths.pop() + 1
-            known[anchors.pop()] = (size, depth)
+            anchor = anchors.pop()
+            known[anchor] = (size, depth)
         elif isinstance(event, yaml.ScalarEvent):
             size = 1
             known[event.anchor] = size, depth
@@ -164,7 +166,8 @@ def _check(text: str) -> None:
         if sizes[-1] > MAX_VALUES:
             problem = f"it stands for more than {MAX_VALUES} values"
             raise KerhrmError(problem, "use fewer aliases, or shorten it")
-        if len(depths) + depths[-1] > MAX_DEPTH:
+        deepest = len(depths) + depths[-1]
+        if deepest > MAX_DEPTH:
             problem = f"it is nested more than {MAX_DEPTH} deep"
             raise KerhrmError(problem, "no key is; check its brackets")
 

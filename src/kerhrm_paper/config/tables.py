@@ -199,7 +199,8 @@ class TableCells:
         """Names of a learner with the criteria of the table that it can have."""
         criteria = self.table.select
         if data in self.table.data:
-            criteria = self.table.data[data].select or criteria
+            of_data = self.table.data[data]
+            criteria = of_data.select or criteria
         names: list[str] = []
         for criterion in criteria:
             name = self.resolver.with_select(learner, criterion)
@@ -264,7 +265,8 @@ class TableCells:
             # outputs of a shipped table go with a learner that the user leaves out
             if changes and text not in changed:
                 continue
-            if any(_begins(learner, text) for learner in learners):
+            is_shown = any(_begins(learner, text) for learner in learners)
+            if is_shown:
                 continue
             names = sorted(learners)
             hint = nearest(text, names)

@@ -104,7 +104,8 @@ def check_made(
             file = _filled(pattern, wildcards)
             if "{" not in file:
                 files.add(file)
-    raise KerhrmError(f"no rule makes {path}", nearest(path, sorted(files)))
+    hint = nearest(path, sorted(files))
+    raise KerhrmError(f"no rule makes {path}", hint)
 
 
 def _filled(pattern: str, wildcards: Mapping[str, str]) -> str:

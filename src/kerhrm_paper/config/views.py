@@ -119,5 +119,6 @@ class Group:
         words = re.sub(r"\W+", "_", f"{self.data} {base}")
         members = [self.data, *sorted(self.learners)]
         text = " ".join(members)
-        digest = blake2b(text.encode(), digest_size=3)
+        content = text.encode()
+        digest = blake2b(content, digest_size=3)
         return f"{TOGETHER}{words}_{digest.hexdigest()}"

@@ -95,7 +95,9 @@ def _check_declared(draws: Draws, task: Task, seeds: Sequence[int]) -> None:
         problem = f"task must be {task}, as its Generator says; got {draws.task!r}"
         raise KerhrmError(problem, "let both say the same")
     expected = [*seeds]
-    drawn = [*draws.seeds] if isinstance(draws.seeds, Iterable) else None
+    drawn = None
+    if isinstance(draws.seeds, Iterable):
+        drawn = [*draws.seeds]
     if drawn != expected:
         problem = f"seeds must be those that generate was given, {shown(expected)}"
         problem += f"; got {shown(draws.seeds)}"
@@ -114,8 +116,10 @@ def _check_arrays(split: Split, part: str, n_seeds: int) -> None:
             problem = f"{where} must be a NumPy array; got {type(array).__name__}"
             raise KerhrmError(problem, "pass it through np.stack")
         _check_shape(array, where, SHAPES[name], n_seeds)
-        if array.shape[:2] != split.y.shape or not array.size:
-            problem = f"{where} must have a row for each of the n={split.y.shape[1]}"
+        has_every_point = array.shape[:2] == split.y.shape
+        if not has_every_point or not array.size:
+            n = split.y.shape[1]
+            problem = f"{where} must have a row for each of the n={n}"
             problem += f" points of y, and one at least; got {array.shape}"
             raise KerhrmError(problem, "give every point all of its values")
         if name == "environment":
@@ -126,7 +130,8 @@ def _check_arrays(split: Split, part: str, n_seeds: int) -> None:
 
 def _check_shape(array: np.ndarray, where: str, shape: str, n_seeds: int) -> None:
     n_axes = shape.count(",") + 1
-    if array.ndim != n_axes or len(array) != n_seeds:
+    has_axes = array.ndim == n_axes
+    if not has_axes or len(array) != n_seeds:
         problem = f"{where} must have shape {shape} with S={n_seeds} seeds"
         problem += f"; got {array.shape}"
         raise KerhrmError(problem, "stack one replicate for each seed")
@@ -135,10 +140,12 @@ def _check_shape(array: np.ndarray, where: str, shape: str, n_seeds: int) -> Non
 def _check_environment_numbers(array: np.ndarray, where: str) -> None:
     problem = f"{where} must hold the whole numbers 0, 1, ...; got "
     hint = "number the environments from 0"
-    if not np.issubdtype(array.dtype, np.integer):
-        raise KerhrmError(problem + str(array.dtype), hint)
-    if array.min() < 0:
-        raise KerhrmError(problem + str(array.min()), hint)
+    is_whole = np.issubdtype(array.dtype, np.integer)
+    if not is_whole:
+        raise KerhrmError(f"{problem}{array.dtype}", hint)
+    least = array.min()
+    if least < 0:
+        raise KerhrmError(f"{problem}{least}", hint)
 
 
 def _check_numbers(array: np.ndarray, where: str) -> None:
@@ -149,7 +156,8 @@ def _check_numbers(array: np.ndarray, where: str) -> None:
     for s, replicate in enumerate(array):
         finite = np.isfinite(replicate)
         if not finite.all():
-            row = np.argwhere(~finite)[0][0]
+            rows = np.argwhere(~finite)
+            row = rows[0][0]
             problem = f"{where} must be finite; got NaN or infinity"
             problem += f" in row {row} of replicate {s}"
             raise KerhrmError(problem, "leave such points out, or fill them in")
@@ -193,16 +201,20 @@ def _check_test_environments(names: Any, numbers: np.ndarray) -> None:
     if not _are_names(names):
         problem = f"test_environments must be a list of names; got {shown(names)}"
         raise KerhrmError(problem, "name each test environment")
+    names = list(names)
     if len(set(names)) < len(names):
-        twice = max(names, key=[*names].count)
+        twice = max(names, key=names.count)
         problem = f"test_environments has {twice!r} twice"
         raise KerhrmError(problem, "give each test environment its own name")
-    if (numbers != numbers[0]).any():
+    is_other = numbers != numbers[0]
+    if is_other.any():
         problem = "test.environment must be the same for every seed"
         hint = "let the test points of all seeds have one order"
         raise KerhrmError(problem, hint)
-    occupied = np.unique(numbers[0]).tolist()
-    if occupied != list(range(len(names))):
+    first = np.unique(numbers[0])
+    occupied = first.tolist()
+    expected = list(range(len(names)))
+    if occupied != expected:
         problem = f"test_environments has {len(names)} names, but test.environment"
         problem += f" has the numbers {shown(occupied)}"
         raise KerhrmError(problem, "give each number from 0 on a name and points")
@@ -211,7 +223,8 @@ def _check_test_environments(names: Any, numbers: np.ndarray) -> None:
 def _check_headline(n_headline: Any, n_environments: int) -> None:
     if n_headline is None:
         return
-    is_number = isinstance(n_headline, int) and not isinstance(n_headline, bool)
+    is_bool = isinstance(n_headline, bool)
+    is_number = isinstance(n_headline, int) and not is_bool
     if not is_number or not 1 <= n_headline <= n_environments:
         problem = f"n_headline must be None or a number from 1 to {n_environments},"
         problem += f" the test environments; got {shown(n_headline)}"
@@ -219,7 +232,8 @@ def _check_headline(n_headline: Any, n_environments: int) -> None:
 
 
 def _are_names(names: Any) -> bool:
-    if isinstance(names, str) or not isinstance(names, Sequence):
+    is_list = isinstance(names, Sequence) and not isinstance(names, str)
+    if not is_list:
         return False
     return all(isinstance(name, str) and name.strip() for name in names)
 
@@ -229,6 +243,9 @@ def _check_unit(unit: Any, n_seeds: int) -> None:
         return
     sizes = np.asarray(unit)
     are_numbers = sizes.shape == (n_seeds,) and sizes.dtype.kind in "iuf"
-    if not are_numbers or not (np.isfinite(sizes) & (sizes > 0)).all():
+    if are_numbers:
+        is_positive = np.isfinite(sizes) & (sizes > 0)
+        are_numbers = bool(is_positive.all())
+    if not are_numbers:
         problem = f"unit must be {n_seeds} positive numbers; got {shown(unit)}"
         raise KerhrmError(problem, "give one for each seed, or leave it out")

@@ -77,13 +77,15 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Draws:
         random: np.random.Generator, seed: int, n: int, r: float
     ) -> tuple[np.ndarray, ...]:
         s, v, y = draw(random, n, r, options)
+        unmixed = np.hstack([s, v])
         h = mixing_matrix(options.scramble, 2 * options.d, seed)
-        x = np.hstack([s, v]) @ h.T
+        x = unmixed @ h.T
         return x, y
 
+    names = [f"r_test={r:.2f}" for r in options.r_test]
     return Draws(
         **draw_parts(points, seeds, environments),
-        test_environments=[f"r_test={r:.2f}" for r in options.r_test],
+        test_environments=names,
         seeds=seeds,
         task="classification",
         n_headline=1,
@@ -96,13 +98,17 @@ def draw(
     """Draw S (n, d), V (n, d) and Y (n,) of one environment."""
     sigma_s, sigma_v = deviations(options)
     y = random.choice([-1.0, 1.0], size=n)
-    a = np.where(random.random(n) < r, y, -y)
+    follows_rate = random.random(n) < r
+    a = np.where(follows_rate, y, -y)
     noise_s, noise_v = random.standard_normal((2, n, options.d))
-    b = np.where(random.random(n) < options.agreement, y, -y)
+    agrees = random.random(n) < options.agreement
+    b = np.where(agrees, y, -y)
     if options.spurious == "V":
-        mean_s, mean_v = b, a
+        mean_s = b
+        mean_v = a
     else:
-        mean_s, mean_v = a, b
+        mean_s = a
+        mean_v = b
     s = mean_s[:, None] + sigma_s * noise_s
     v = mean_v[:, None] + sigma_v * noise_v
     return s, v, y

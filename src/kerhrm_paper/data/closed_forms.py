@@ -26,12 +26,16 @@ def classification(data: ClassificationData) -> ReferenceRows:
     invariant rule."""
     sigma_s, sigma_v = deviations(data)
     if data.spurious == "V":
-        stable, spurious = sigma_s, sigma_v
+        stable = sigma_s
+        spurious = sigma_v
     else:
-        stable, spurious = sigma_v, sigma_s
+        stable = sigma_v
+        spurious = sigma_s
     r_pooled = (data.r1 + data.r2) / 2
     of_s = invariant_ceiling(data.d, stable)
-    ceiling = data.agreement * of_s + (1 - data.agreement) * (1 - of_s)
+    differ = 1 - data.agreement
+    of_agreeing = data.agreement * of_s
+    ceiling = of_agreeing + differ * (1 - of_s)
 
     def bayes(r: float) -> float:
         return bayes_pooled_accuracy(
@@ -44,7 +48,8 @@ def classification(data: ClassificationData) -> ReferenceRows:
         )
 
     names = [f"r_test={r:.2f}" for r in data.r_test]
-    bayes_of_tests = dict(zip(names, map(bayes, data.r_test), strict=True))
+    of_tests = [bayes(r) for r in data.r_test]
+    bayes_of_tests = dict(zip(names, of_tests, strict=True))
     ceilings = dict.fromkeys(names, ceiling)
     return {
         BAYES: _accuracies(bayes(r_pooled), bayes_of_tests),
@@ -59,11 +64,12 @@ def _accuracies(
 
     ``test_acc`` is of the first one.
     """
-    test, *_ = tests.values()
+    accuracies = list(tests.values())
+    test = accuracies[0]
     metrics = {
         ("", "train_acc"): training,
         ("", "test_acc"): test,
-        ("", "worst_acc"): min(tests.values()),
+        ("", "worst_acc"): min(accuracies),
         ("", "generalisation_gap"): test - training,
     }
     for name, accuracy in tests.items():
@@ -82,10 +88,14 @@ def regression(data: RegressionData) -> ReferenceRows:
 
 def _errors(errors: np.ndarray) -> dict[tuple[str, str], float]:
     """Metrics of a rule, by its errors (E,) in the test environments."""
-    spread = float(errors.std(ddof=1)) if len(errors) > 1 else NAN
+    spread = NAN
+    if len(errors) > 1:
+        spread = float(errors.std(ddof=1))
+    mean = float(errors.mean())
+    worst = float(errors.max())
     return {
-        ("", "mean_error"): float(errors.mean()),
-        ("", "worst_error"): float(errors.max()),
+        ("", "mean_error"): mean,
+        ("", "worst_error"): worst,
         ("", "error_sd"): spread,
     }
 
@@ -93,8 +103,11 @@ def _errors(errors: np.ndarray) -> dict[tuple[str, str], float]:
 def temporal(data: TemporalData) -> ReferenceRows:
     """Accuracy of the best rule on S: in every environment it is the same."""
     of_w = invariant_ceiling(data.d, 1.0)
-    accuracy = (1 - data.noise) * of_w + data.noise * (1 - of_w)
-    tests = dict.fromkeys([f"p={p:g}" for p in data.p_test], accuracy)
+    of_right = (1 - data.noise) * of_w
+    of_wrong = data.noise * (1 - of_w)
+    accuracy = of_right + of_wrong
+    names = [f"p={p:g}" for p in data.p_test]
+    tests = dict.fromkeys(names, accuracy)
     return {CEILING: _accuracies(accuracy, tests)}
 
 
@@ -162,24 +175,31 @@ def bayes_pooled_accuracy(
     # The trapezoidal rule converges geometrically for a smooth integrand with Gaussian
     # tails.
     z, step = np.linspace(-10, 10, 20001, retstep=True)
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    kernel = np.exp(-(z**2) / 2)
+    density = kernel / np.sqrt(2 * np.pi)
     with np.errstate(divide="ignore"):
         agree, differ = np.log([r_train, 1 - r_train])
 
     def accuracy_given(a: int) -> float:
         """P(the rule is right | Y = 1, A = a)."""
-        b = (a * d + d**0.5 * sigma_v * z) / sigma_v**2
+        log_odds = a * d + d**0.5 * sigma_v * z
+        b = log_odds / sigma_v**2
         log_positive = np.logaddexp(agree + b, differ - b)
         log_negative = np.logaddexp(differ + b, agree - b)
         threshold = _threshold(log_positive - log_negative, agreement)
         scale = d**0.5 * sigma_s
         shift = sigma_s**2 * threshold
-        if_s_agrees = scipy.special.ndtr((d - shift) / scale)
-        if_s_differs = scipy.special.ndtr((-d - shift) / scale)
+        z_agrees = (d - shift) / scale
+        z_differs = (-d - shift) / scale
+        if_s_agrees = scipy.special.ndtr(z_agrees)
+        if_s_differs = scipy.special.ndtr(z_differs)
         correct = agreement * if_s_agrees + (1 - agreement) * if_s_differs
-        return float(step * np.sum(density * correct))
+        products = density * correct
+        return float(step * np.sum(products))
 
-    return r * accuracy_given(1) + (1 - r) * accuracy_given(-1)
+    if_agrees = accuracy_given(1)
+    if_differs = accuracy_given(-1)
+    return r * if_agrees + (1 - r) * if_differs
 
 
 def _threshold(g: np.ndarray, agreement: float) -> np.ndarray:
@@ -195,7 +215,8 @@ def _threshold(g: np.ndarray, agreement: float) -> np.ndarray:
     log_ratio = np.log(numerator) - np.log(denominator)
     threshold = (log_ratio + g) / 2
     never_or_always = np.copysign(np.inf, -g)
-    return np.where(np.abs(g) < bound, threshold, never_or_always)
+    is_inside = np.abs(g) < bound
+    return np.where(is_inside, threshold, never_or_always)
 
 
 def kept_given_y(y: np.ndarray, r: float, tau: float) -> np.ndarray:
@@ -212,9 +233,12 @@ def kept_given_y(y: np.ndarray, r: float, tau: float) -> np.ndarray:
     the same for r and -r.
     """
     c = 5 * np.log(np.abs(r))
-    above = -c * y + scipy.special.log_ndtr(y / tau - c * tau)
-    below = c * y + scipy.special.log_ndtr(-y / tau - c * tau)
-    log_probability = c**2 * tau**2 / 2 + np.logaddexp(above, below)
+    scaled = y / tau
+    shift = c * tau
+    above = -c * y + scipy.special.log_ndtr(scaled - shift)
+    below = c * y + scipy.special.log_ndtr(-scaled - shift)
+    of_either = np.logaddexp(above, below)
+    log_probability = c**2 * tau**2 / 2 + of_either
     return np.asarray(np.exp(log_probability))
 
 
@@ -247,16 +271,22 @@ def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
     near = y if data.selected_on == "label" else f
 
     def weights(bias: float) -> np.ndarray:
-        kept = kept_given_y(near, bias, data.tau) ** data.selected_by
+        kept = kept_given_y(near, bias, data.tau)
+        kept = kept**data.selected_by
         return np.asarray(kept / kept.sum())
 
-    environments = [weights(data.r), weights(data.r_second)]
+    of_first = weights(data.r)
+    of_second = weights(data.r_second)
+    environments = [of_first, of_second]
     training = np.average(environments, axis=0, weights=data.n_train)
     weighted = s * training[:, None]
-    slope = np.linalg.solve(weighted.T @ s, weighted.T @ y)
-    residuals = np.stack([y, y - s @ slope, y - f])
+    covariance = weighted.T @ s
+    slope = np.linalg.solve(covariance, weighted.T @ y)
+    of_s = y - s @ slope
+    residuals = np.stack([y, of_s, y - f])
     squares = residuals**2
-    errors = np.stack([squares @ weights(r) for r in data.test_r], axis=1)
+    of_tests = [squares @ weights(r) for r in data.test_r]
+    errors = np.stack(of_tests, axis=1)
     return {
         "zero": errors[0],
         "least squares on S": errors[1],

@@ -97,13 +97,17 @@ class Digits(RawData):
         from sklearn.datasets import load_digits  # a second, and rarely needed
 
         pixels, labels = load_digits(return_X_y=True)
-        stretched = pixels.reshape(-1, 8, 8) * (255 / 16)
-        images = np.rint(stretched).astype(np.uint8)
+        stretched = pixels.reshape(-1, 8, 8)
+        stretched = stretched * (255 / 16)
+        rounded = np.rint(stretched)
+        images = rounded.astype(np.uint8)
         block = np.ones((1, 3, 3), np.uint8)
         images = np.kron(images, block)
-        width = (SIDE - images.shape[-1]) // 2
+        n_missing = SIDE - images.shape[-1]
+        width = n_missing // 2
         border = (width, width)
-        images = np.pad(images, ((0, 0), border, border))
+        padding = ((0, 0), border, border)
+        images = np.pad(images, padding)
         labels = labels.astype(np.uint8)
         return cls(
             train_images=images[:FALLBACK_TRAIN],
@@ -126,10 +130,12 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     The format: two zero bytes, the type 0x08, the number m of axes, m big-endian 32-bit
     lengths, then the values with the last axis running fastest.
     """
-    content = gzip.decompress(Path(path).read_bytes())
+    packed = Path(path).read_bytes()
+    content = gzip.decompress(packed)
     n_axes = content[3]
     shape = struct.unpack_from(f">{n_axes}I", content, 4)
-    pixels = np.frombuffer(content, np.uint8, offset=4 + 4 * n_axes)
+    n_header = 4 + 4 * n_axes
+    pixels = np.frombuffer(content, np.uint8, offset=n_header)
     return pixels.reshape(shape)
 
 
@@ -188,10 +194,10 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         "validation": options.train_flip,
         "test": options.test_flip,
     }
-    environments = {
-        part: [(part, e, flip) for e, flip in enumerate(of_part)]
-        for part, of_part in flips.items()
-    }
+    environments: dict[str, list[tuple[str, int, float]]] = {}
+    for part, of_part in flips.items():
+        numbered = enumerate(of_part)
+        environments[part] = [(part, e, flip) for e, flip in numbered]
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int, flip: float
@@ -199,13 +205,16 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         n = sizes[part]
         n_environments = len(flips[part])
         chosen = choose(seed, part, digits, n_environments * n)
-        index = chosen.reshape(n_environments, n)[environment]
+        by_environment = chosen.reshape(n_environments, n)
+        index = by_environment[environment]
         images, labels = digits.images(part)
-        return color(random, images[index], labels[index], flip, options)
+        digit = labels[index]
+        return color(random, images[index], digit, flip, options)
 
+    names = [f"e_test={flip:.2f}" for flip in options.test_flip]
     return Draws(
         **draw_parts(points, seeds, environments),
-        test_environments=[f"e_test={flip:.2f}" for flip in options.test_flip],
+        test_environments=names,
         seeds=seeds,
         task="classification",
         source=digits.source,
@@ -249,8 +258,10 @@ def color(
     is_flipped = random.random(n) < flip
     channel = (followed ^ is_flipped).astype(int)
     small = _shrink(images, options)
-    x = np.zeros((n, 2, options.side, options.side), np.float32)
-    x[np.arange(n), channel] = small / np.float32(255)
+    side = options.side
+    x = np.zeros((n, 2, side, side), np.float32)
+    rows = np.arange(n)
+    x[rows, channel] = small / np.float32(255)
     y = np.where(is_positive, 1.0, -1.0)
     return x.reshape(n, -1), y
 
@@ -261,8 +272,10 @@ def _shrink(images: np.ndarray, options: ColoredMnistData) -> np.ndarray:
     step = images.shape[1] // side
     if options.shrink == "subsample":
         return images[:, ::step, ::step]
-    blocks = images.reshape(len(images), side, step, side, step)
-    return np.asarray(blocks.mean(axis=(2, 4), dtype=np.float32))
+    n = len(images)
+    blocks = images.reshape(n, side, step, side, step)
+    means = blocks.mean(axis=(2, 4), dtype=np.float32)
+    return np.asarray(means)
 
 
 def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
@@ -279,6 +292,8 @@ def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
 
 def colour(x: np.ndarray) -> np.ndarray:
     """The channel that holds the image, 0 or 1: (..., 2 side^2) to (...)."""
-    channels = x.reshape(*x.shape[:-1], 2, -1)
+    *shape, _ = x.shape
+    channels = x.reshape(*shape, 2, -1)
     brightness = channels.sum(axis=-1)
-    return np.asarray(brightness.argmax(axis=-1))
+    brighter = brightness.argmax(axis=-1)
+    return np.asarray(brighter)

@@ -58,7 +58,10 @@ def draw_parts(
     """
     drawn = {}
     for part, environments in parts.items():
-        replicates = [_replicate(draw, seed, part, environments) for seed in seeds]
+        replicates = []
+        for seed in seeds:
+            replicate = _replicate(draw, seed, part, environments)
+            replicates.append(replicate)
         drawn[part] = stack(replicates)
     return drawn
 
@@ -70,11 +73,14 @@ def _replicate(
     points = []
     for number, arguments in enumerate(environments):
         random = stream(seed, "data", part, str(number))
-        points.append(draw(random, seed, *arguments))
+        of_environment = draw(random, seed, *arguments)
+        points.append(of_environment)
     by_array = zip(*points, strict=True)
-    x, y, *auxiliary = (np.concatenate(arrays) for arrays in by_array)
+    joined = [np.concatenate(arrays) for arrays in by_array]
+    x, y, *auxiliary = joined
     sizes = [len(labels) for _, labels, *_ in points]
-    environment = np.repeat(np.arange(len(points)), sizes)
+    numbers = np.arange(len(points))
+    environment = np.repeat(numbers, sizes)
     return Split(x, y, environment, *auxiliary)
 
 

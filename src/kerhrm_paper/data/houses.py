@@ -66,7 +66,8 @@ class HousesData(Options):
         n = BUILT_BEFORE[self.built_before]
         n_validation = round(self.validation_fraction * n)
         n_left = n - self.n_points - n_validation
-        if min(self.n_points, n_validation, n_left) < 1:
+        smallest = min(self.n_points, n_validation, n_left)
+        if smallest < 1:
             raise ValueError(
                 "the two fractions must leave a house for each part; change them"
             )
@@ -118,15 +119,20 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Draws
     test points the period, and those of one period follow each other.
     """
     design = _design(options, houses)
-    early = np.flatnonzero(houses.yr_built < options.built_before)
+    is_early = houses.yr_built < options.built_before
+    early = np.flatnonzero(is_early)
     # A stable sort: periods one after another, each in the order of the file.
     order = np.argsort(houses.period, kind="stable")
-    later = order[houses.yr_built[order] >= options.built_before]
-    splits: dict[str, list[Split]] = {"train": [], "validation": [], "test": []}
+    is_later = houses.yr_built[order] >= options.built_before
+    later = order[is_later]
+    splits: dict[str, list[Split]] = {}
+    for part in ("train", "validation", "test"):
+        splits[part] = []
     units = []
     for seed in seeds:
         random = stream(seed, "data", "houses")
-        shuffled = early[random.permutation(len(early))]
+        permutation = random.permutation(len(early))
+        shuffled = early[permutation]
         rows = _rows(shuffled, later, options)
         x, y, unit = _standardised(design, rows["train"], options)
         units.append(unit)
@@ -135,11 +141,13 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Draws
             if part == "test":
                 environment = design.test_environment
             auxiliary = design.auxiliary
+            if auxiliary is not None:
+                auxiliary = auxiliary[of_part]
             split = Split(
                 x=x[of_part],
                 y=y[of_part],
                 environment=environment[of_part],
-                auxiliary=None if auxiliary is None else auxiliary[of_part],
+                auxiliary=auxiliary,
             )
             splits[part].append(split)
     return Draws(
@@ -155,7 +163,9 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Draws
 
 
 def _design(options: HousesData, houses: Houses) -> _Design:
-    target = np.log(houses.price) if options.price == "log" else houses.price
+    target = houses.price
+    if options.price == "log":
+        target = np.log(target)
     if options.built_before == 1920:
         is_second_decade = houses.yr_built >= SECOND_DECADE
         return _Design(
@@ -167,8 +177,9 @@ def _design(options: HousesData, houses: Houses) -> _Design:
             test_environments=list(PERIODS),
         )
     year = PREDICTORS.index("yr_built")
+    without_year = np.delete(houses.predictors, year, axis=1)
     return _Design(
-        predictors=np.delete(houses.predictors, year, axis=1),
+        predictors=without_year,
         target=target,
         auxiliary=houses.yr_built[:, None],
         environment=houses.period,
@@ -181,16 +192,18 @@ def _rows(
     shuffled: np.ndarray, later: np.ndarray, options: HousesData
 ) -> dict[str, np.ndarray]:
     """Rows of each part, by the shuffled early houses and the later ones."""
-    n_train = round(options.train_fraction * len(shuffled))
-    n_validation = round(options.validation_fraction * len(shuffled))
+    n = len(shuffled)
+    n_train = round(options.train_fraction * n)
+    n_validation = round(options.validation_fraction * n)
     test = later
     if options.built_before == 1920:
         # what is left of the first period is its test environment
-        left = shuffled[n_train : len(shuffled) - n_validation]
+        left = shuffled[n_train : n - n_validation]
         test = np.concatenate([left, later])
+    from_the_end = shuffled[::-1]
     return {
         "train": shuffled[:n_train],
-        "validation": shuffled[::-1][:n_validation],
+        "validation": from_the_end[:n_validation],
         "test": test,
     }
 
@@ -202,7 +215,8 @@ def _standardised(
 
     ``train`` are the rows of its training houses.
     """
-    predictors, target = design.predictors, design.target
+    predictors = design.predictors
+    target = design.target
     base = train if options.scale == "train" else slice(None)
     x = _standardise(predictors, predictors[base])
     if options.clip == "train":
@@ -210,8 +224,9 @@ def _standardised(
         highest = x[train].max(axis=0)
         x = np.clip(x, lowest, highest)
     base = train if options.price_scale == "train" else slice(None)
-    y = _standardise(target, target[base])
-    unit = target[base].std() / target.std()
+    base_target = target[base]
+    y = _standardise(target, base_target)
+    unit = base_target.std() / target.std()
     return x, y, unit
 
 

@@ -64,9 +64,15 @@ class Houses(RawData):
         import pandas as pd  # half a second, which only reading need spend
 
         # numbers as Python reads them, in every pandas
-        table = pd.read_csv(paths[0], dtype=str)
-        columns = table[["price", *PREDICTORS]].astype(np.float64).to_numpy()
-        return cls(predictors=columns[:, 1:], price=columns[:, 0], source=cls.name)
+        (path,) = paths
+        table = pd.read_csv(path, dtype=str)
+        texts = table[["price", *PREDICTORS]]
+        numbers = texts.astype(np.float64).to_numpy()
+        return cls(
+            predictors=numbers[:, 1:],
+            price=numbers[:, 0],
+            source=cls.name,
+        )
 
     @classmethod
     def fallback(cls) -> Self:
@@ -76,14 +82,21 @@ class Houses(RawData):
         n = sum(ROWS)
         first_year = np.repeat(EDGES[:-1], ROWS)
         year = first_year + random.integers(0, 16, n)
-        predictors = np.abs(random.normal(3.0, 1.0, (n, len(PREDICTORS))))
+        size = (n, len(PREDICTORS))
+        normal = random.normal(3.0, 1.0, size)
+        predictors = np.abs(normal)
         predictors[:, PREDICTORS.index("yr_built")] = year
         area = predictors[:, PREDICTORS.index("sqft_living")]
-        slope = 0.1 + (year - EDGES[0]) / 200
+        age = year - EDGES[0]
+        slope = 0.1 + age / 200
         noise = random.normal(0, 0.2, n)
         log_price = 12 + slope * area + noise
         price = np.round(np.exp(log_price))
-        return cls(predictors=predictors, price=price, source="fallback:houses")
+        return cls(
+            predictors=predictors,
+            price=price,
+            source="fallback:houses",
+        )
 
     @property
     def yr_built(self) -> np.ndarray:

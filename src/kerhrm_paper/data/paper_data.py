@@ -88,6 +88,7 @@ def expected(data: Draws) -> np.ndarray:
     _, d = x.shape
     (seed,) = data.seeds
     mixing = mixing_matrix("fixed", d, seed)
-    v = (x @ mixing)[:, d // 2 :]
+    unmixed = x @ mixing
+    v = unmixed[:, d // 2 :]
     attribute = v.mean(1) > 0
     return np.asarray(attribute == positive)

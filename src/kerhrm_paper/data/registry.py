@@ -37,16 +37,19 @@ def _check(name: str, generator: Any) -> None:
     if not isinstance(generator, Generator):
         hint = "let its package's entry point load to one"
         raise KerhrmError("it is not a Generator", hint)
-    if generator.task not in get_args(Task):
-        problem = f"its task must be {' or '.join(get_args(Task))}"
+    tasks = get_args(Task)
+    if generator.task not in tasks:
+        problem = f"its task must be {' or '.join(tasks)}"
         raise KerhrmError(f"{problem}; got {generator.task!r}", "correct it")
     check_declared(generator.options)
     check_by_name(generator.generate, "generate")
-    n_points = getattr(generator.options(), "n_points", None)
-    if not isinstance(n_points, int) or isinstance(n_points, bool) or n_points < 1:
+    n_points: Any = getattr(generator.options(), "n_points", None)
+    is_whole = isinstance(n_points, int) and not isinstance(n_points, bool)
+    if not is_whole or n_points < 1:
         problem = f"its options need n_points, a positive number; got {n_points!r}"
         raise KerhrmError(problem, "declare how many points train")
-    if generator.raw is not None and generator.raw not in RAW:
+    is_unknown = generator.raw is not None and generator.raw not in RAW
+    if is_unknown:
         problem = f"raw must be None or of {', '.join(RAW)}"
         problem += f"; got {shown(generator.raw)}"
         raise KerhrmError(problem, "read other files in generate")

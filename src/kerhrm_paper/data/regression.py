@@ -119,12 +119,14 @@ def generate(options: RegressionData, seeds: Sequence[int]) -> Draws:
     ) -> tuple[np.ndarray, ...]:
         s, v, y = draw(random, n, r, options)
         unmixed = np.hstack([s, v])
-        h = mixing_matrix(scramble, unmixed.shape[1], seed)
+        _, d = unmixed.shape
+        h = mixing_matrix(scramble, d, seed)
         return unmixed @ h.T, y
 
+    names = [f"r={r:g}" for r in options.test_r]
     return Draws(
         **draw_parts(points, seeds, environments),
-        test_environments=[f"r={r:g}" for r in options.test_r],
+        test_environments=names,
         seeds=seeds,
         task="regression",
     )
@@ -136,8 +138,10 @@ def _validation_sizes(options: RegressionData) -> tuple[int, int]:
     At least one point of each: a rule may look for the worse of the two.
     """
     n = options.n_validation
-    n_second = round(n * options.n_train[1] / sum(options.n_train))
-    n_second = min(max(n_second, 1), n - 1)
+    n_train = sum(options.n_train)
+    n_second = round(n * options.n_train[1] / n_train)
+    n_second = max(n_second, 1)
+    n_second = min(n_second, n - 1)
     return n - n_second, n_second
 
 
@@ -153,10 +157,12 @@ def draw(
     n_selected = 0
     while n_selected < n:
         s, y, f = draw_unselected(random, POOL, options)
-        v = options.tau * random.standard_normal((POOL, options.n_v))
+        noise = random.standard_normal((POOL, options.n_v))
+        v = options.tau * noise
         near = y if options.selected_on == "label" else f
         v_b = v[:, -options.selected_by :].T
-        probability = selection_probability(near, v_b, r).prod(axis=0)
+        probabilities = selection_probability(near, v_b, r)
+        probability = probabilities.prod(axis=0)
         kept = random.random(POOL) < probability
         selected.append((s[kept], v[kept], y[kept]))
         n_selected += int(kept.sum())
@@ -171,10 +177,13 @@ def draw_unselected(
     """Draw S (n, n_s), Y (n,) and the noise-free f(S) (n,) before any selection."""
     n_s = options.n_s
     z = random.standard_normal((n, n_s + 1))
-    s = 0.8 * z[:, :-1] + 0.2 * z[:, 1:]
+    here = z[:, :-1]
+    following = z[:, 1:]
+    s = 0.8 * here + 0.2 * following
     signs = (-1.0) ** np.arange(n_s)
     theta = np.resize(options.theta_s, n_s) * signs
-    product = options.beta * s[:, 0] * s[:, 1] * s[:, 2]
+    first, second, third, *_ = s.T
+    product = options.beta * first * second * third
     f = s @ theta + product
     epsilon = options.noise * random.standard_normal(n)
     return s, f + epsilon, f
@@ -185,5 +194,7 @@ def selection_probability(y: np.ndarray, v_b: np.ndarray, r: float) -> np.ndarra
 
     Shapes (..., n).
     """
-    distance = np.abs(y - np.sign(r) * v_b)
-    return np.asarray(np.abs(r) ** (-5 * distance))
+    turned = np.sign(r) * v_b
+    distance = np.abs(y - turned)
+    probability = np.abs(r) ** (-5 * distance)
+    return np.asarray(probability)

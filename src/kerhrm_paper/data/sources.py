@@ -23,7 +23,8 @@ from kerhrm.files import File
 from kerhrm_paper.runs.arrays import load_arrays, save_arrays
 
 # it takes a fifth of a second, and every Snakemake imports this
-pooch, requests = lazy_loader.load("pooch"), lazy_loader.load("requests")
+pooch = lazy_loader.load("pooch")
+requests = lazy_loader.load("requests")
 
 TIMEOUT = (5, 30)  # seconds to connect, and between two bytes
 
@@ -81,7 +82,8 @@ class RawData(ABC):
         Fallback data never replace a damaged file.
         """
         try:
-            return cls.read(locate(cls.name, cls.files, raw_dir))
+            paths = locate(cls.name, cls.files, raw_dir)
+            return cls.read(paths)
         except RawDataUnavailable as error:
             if on_missing == "fail":
                 raise
@@ -104,7 +106,8 @@ class RawData(ABC):
         try:
             if not cls.load(path).is_fallback:
                 return False
-            return bool(locate(cls.name, cls.files, raw_dir, offline=True))
+            paths = locate(cls.name, cls.files, raw_dir, offline=True)
+            return bool(paths)
         except KerhrmError:
             return False
 
@@ -139,12 +142,15 @@ def locate(
     folders = _raw_folders(raw_dir)
     # All raw folders before any download: a damaged file is reported at once.
     paths = [_in_folders(file, name, folders) for file in files]
-    cache_dir = os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")
+    given = os.environ.get("KERHRM_CACHE_DIR")
+    cache_dir = given or pooch.os_cache("kerhrm")
     cache = Path(cache_dir).expanduser() / name
     reasons = [f"{folder}: no such file" for folder in folders]
     located = []
     for file, path in zip(files, paths, strict=True):
-        located.append(path or _in_cache(file, cache, [*reasons], offline))
+        if path is None:
+            path = _in_cache(file, cache, [*reasons], offline)
+        located.append(path)
     return located
 
 
@@ -163,7 +169,8 @@ def _raw_folders(raw_dir: File | None) -> list[Path]:
 def _in_folders(file: RawFile, name: str, folders: Sequence[Path]) -> Path | None:
     """The first raw folder's file, verified; None if no folder has it."""
     for folder in folders:
-        for path in (folder / name / file.name, folder / file.name):
+        places = (folder / name / file.name, folder / file.name)
+        for path in places:
             if not path.is_file():
                 continue
             if pooch.file_hash(path) != file.sha256:
@@ -177,11 +184,13 @@ def _in_folders(file: RawFile, name: str, folders: Sequence[Path]) -> Path | Non
 def _in_cache(file: RawFile, cache: Path, reasons: list[str], offline: bool) -> Path:
     """The file in the cache, downloaded from the first mirror that has it."""
     path = cache / file.name
-    if path.is_file() and pooch.file_hash(path) == file.sha256:
+    is_there = path.is_file()
+    if is_there and pooch.file_hash(path) == file.sha256:
         return path
-    state = "damaged" if path.is_file() else "no such file"
+    state = "damaged" if is_there else "no such file"
     reasons.append(f"{path}: {state}")
-    offline = offline or os.environ.get("KERHRM_OFFLINE", "") not in ("", "0")
+    switch = os.environ.get("KERHRM_OFFLINE", "")
+    offline = offline or switch not in ("", "0")
     urls = () if offline else file.urls
     for url in urls:
         reason = _retrieve(url, file, cache)
@@ -203,7 +212,8 @@ def _retrieve(url: str, file: RawFile, cache: Path) -> str | None:
         # pooch moves the file into place only if its sum is right.
         pooch.retrieve(url, file.sha256, file.name, cache, downloader=download)
     except requests.RequestException as error:
-        reason = getattr(error.response, "reason", type(error).__name__)
+        default = type(error).__name__
+        reason = getattr(error.response, "reason", default)
         return f"{url}: {reason}"
     except ValueError:
         return f"{url}: sent other bytes than the published file"
@@ -217,12 +227,14 @@ def _retrieve(url: str, file: RawFile, cache: Path) -> str | None:
 def _download(size: int, url: str, output: str, _: object) -> None:
     """Download for pooch: ``.gz`` stays as sent, and of ``.bz2`` ``size`` bytes are
     unpacked."""
-    download = pooch.HTTPDownloader(timeout=TIMEOUT, hooks={"response": _as_sent})
+    hooks = {"response": _as_sent}
+    download = pooch.HTTPDownloader(timeout=TIMEOUT, hooks=hooks)
     download(url, output, None)
     target = Path(output)
     if url.endswith(".bz2"):
         try:  # no more than the published file has: a small archive may hold gigabytes
-            unpacked = bz2.BZ2Decompressor().decompress(target.read_bytes(), size + 1)
+            packed = target.read_bytes()
+            unpacked = bz2.BZ2Decompressor().decompress(packed, size + 1)
         except OSError as error:
             raise ValueError(f"cannot decompress: {error}") from error
         target.write_bytes(unpacked)

@@ -69,16 +69,21 @@ def generate(options: TemporalData, seeds: Sequence[int]) -> Draws:
         length: float,
     ) -> tuple[np.ndarray, ...]:
         w = random.choice([-1.0, 1.0], size=n)
-        y = np.where(random.random(n) < options.noise, -w, w)
-        a = np.where(random.random(n) < share, y, -y)
-        centres = np.repeat(np.stack([w, a], axis=1), options.d, axis=1)
-        x = centres + random.standard_normal((n, 2 * options.d))
+        is_wrong = random.random(n) < options.noise
+        y = np.where(is_wrong, -w, w)
+        agrees = random.random(n) < share
+        a = np.where(agrees, y, -y)
+        signs = np.stack([w, a], axis=1)
+        centres = np.repeat(signs, options.d, axis=1)
+        noise = random.standard_normal((n, 2 * options.d))
+        x = centres + noise
         time = start + length * random.random(n)
         return x, y, time[:, None]
 
+    names = [f"p={p:g}" for p in options.p_test]
     return Draws(
         **draw_parts(points, seeds, environments),
-        test_environments=[f"p={p:g}" for p in options.p_test],
+        test_environments=names,
         seeds=seeds,
         task="classification",
     )

@@ -29,6 +29,7 @@ from kerhrm_paper.evaluation.statistics import summarise
 from kerhrm_paper.evaluation.tables import (
     METRICS,
     PRINTED_AS,
+    PaperValues,
     base_setting,
     notice,
     stand_ins,
@@ -54,16 +55,21 @@ def columns(spec: Mapping[str, Any]) -> list[str]:
         "n_constants",
     ]
     names += ["paper", "margin"]
+    constants = spec["band"]["grid"]
     for end in ("lowest", "highest"):
-        names += [end, *(f"{end}_{constant}" for constant in spec["band"]["grid"])]
-        names += [f"{end}_ci_low", f"{end}_ci_high"]
-    return [*names, "outcome", "reason"]
+        names.append(end)
+        names += [f"{end}_{constant}" for constant in constants]
+        names.append(f"{end}_ci_low")
+        names.append(f"{end}_ci_high")
+    names.append("outcome")
+    names.append("reason")
+    return names
 
 
 def bands(
     scores: Mapping[str, pd.DataFrame],
     spec: Mapping[str, Any],
-    paper: Mapping[tuple[str, ...], float],
+    paper: PaperValues,
     mark: str = "",
 ) -> pd.DataFrame:
     """Find the band of each table, and of each part of it.
@@ -95,24 +101,32 @@ def bands(
     """
     declared = spec["band"]
     method = declared["method"]
+    grid = declared["grid"]
     rows = []
     for table, grid_table in declared["tables"].items():
         if grid_table not in scores:
             continue
+        of_grid = scores[grid_table]
         of_table = spec["tables"][table]
-        printed = printed_numbers(paper, table, of_table["metric"])
-        numbers = printed[PRINTED_AS.get(method, method)]
-        chosen = chosen_rows(scores[grid_table], method, of_table, spec)
-        parts = chosen["setting"].map(part_of(of_table))
+        metric = of_table["metric"]
+        printed = printed_numbers(paper, table, metric)
+        name_in_paper = PRINTED_AS.get(method, method)
+        numbers = printed[name_in_paper]
+        chosen = chosen_rows(of_grid, method, of_table, spec)
+        part_of_setting = part_of(of_table)
+        parts = chosen["setting"].map(part_of_setting)
+        difference = notice(of_grid, mark)
         for part in ("", *of_table.get("apart", ())):
             row = {"table": table, "part": part, "method": method}
-            row["metric"] = of_table["metric"]
-            row |= _band(chosen[parts == part], of_table, declared["grid"], numbers)
-            difference = notice(scores[grid_table], mark)
+            row["metric"] = metric
+            of_part = chosen[parts == part]
+            row |= _band(of_part, of_table, grid, numbers)
             if difference:
-                row |= {"outcome": "not comparable", "reason": difference}
+                row["outcome"] = "not comparable"
+                row["reason"] = difference
             rows.append(row)
-    return pd.DataFrame(rows, columns=columns(spec))
+    names = columns(spec)
+    return pd.DataFrame(rows, columns=names)
 
 
 def outcome_of(
@@ -144,14 +158,17 @@ def outcome_of(
         inside the intervals of both ends, so that no constants are known to miss it;
         else :data:`UNPRINTED`.
     """
-    low, high = lowest["ci_low"], highest["ci_high"]
+    low = lowest["ci_low"]
+    high = highest["ci_high"]
     if paper - margin <= low and high <= paper + margin:
         return "reproduced"
     if paper < low:
         return "better" if higher_is_better else "worse"
     if high < paper:
         return "worse" if higher_is_better else "better"
-    is_missed = lowest["ci_high"] < paper or paper < highest["ci_low"]
+    is_above_lowest = lowest["ci_high"] < paper
+    is_below_highest = paper < highest["ci_low"]
+    is_missed = is_above_lowest or is_below_highest
     return UNPRINTED if is_missed else "open"
 
 
@@ -175,15 +192,19 @@ def _band(
         The paper's numbers of the method, by setting.
     """
     tables = _by_constants(rows, grid, printed)
-    gaps = "; ".join(_gaps(tables, printed, [*grid]))
+    names = list(grid)
+    every_gap = _gaps(tables, printed, names)
+    gaps = "; ".join(every_gap)
     if gaps:
         return {"outcome": "incomplete", "reason": f"no value: {gaps}"}
-    wide = next(iter(tables.values()))
-    reference = float(np.mean([printed[base_setting(setting)] for setting in wide]))
+    first, *_ = tables.values()
+    in_paper = [base_setting(setting) for setting in first]
+    numbers = [printed[setting] for setting in in_paper]
+    reference = float(np.mean(numbers))
     margin = declared.get("margin") or declared["relative_margin"] * reference
     facts: dict[str, Any] = {
-        "n_settings": wide.shape[1],
-        "n_seeds": wide.shape[0],
+        "n_settings": first.shape[1],
+        "n_seeds": first.shape[0],
         "n_constants": len(tables),
         "paper": reference,
         "margin": margin,
@@ -191,17 +212,23 @@ def _band(
     }
     if stand_ins(rows):
         return facts
-    means = [(summarise(wide.mean(axis=1)), key) for key, wide in tables.items()]
+    means = []
+    for constants, wide in tables.items():
+        of_seeds = wide.mean(axis=1)
+        means.append((summarise(of_seeds), constants))
     lowest, lowest_at = min(means, key=_mean)
     highest, highest_at = max(means, key=_mean)
-    facts |= _end("lowest", lowest, dict(zip(grid, lowest_at, strict=True)))
-    facts |= _end("highest", highest, dict(zip(grid, highest_at, strict=True)))
+    at_lowest = dict(zip(names, lowest_at, strict=True))
+    at_highest = dict(zip(names, highest_at, strict=True))
+    facts |= _end("lowest", lowest, at_lowest)
+    facts |= _end("highest", highest, at_highest)
+    metric = METRICS[declared["metric"]]
     facts["outcome"] = outcome_of(
         lowest,
         highest,
         paper=reference,
         margin=margin,
-        higher_is_better=METRICS[declared["metric"]].higher_is_better,
+        higher_is_better=metric.higher_is_better,
     )
     return facts
 
@@ -219,28 +246,40 @@ def _by_constants(
     Where some constants lack a seed or a setting that others have, its values are NaN.
     """
     tables = {}
+    seeds: set[Any] = set()
+    settings: dict[str, None] = {}
     for constants in product(*grid.values()):
-        setting = rows["setting"].map(_without(dict(zip(grid, constants, strict=True))))
-        named = rows.assign(setting=setting).dropna(subset="setting")
-        named = named[named["setting"].map(base_setting).isin([*printed])]
-        tables[constants] = named.pivot(index="seed", columns="setting", values="value")
-    seeds = sorted({seed for wide in tables.values() for seed in wide.index})
-    settings = [*dict.fromkeys(setting for wide in tables.values() for setting in wide)]
+        by_name = dict(zip(grid, constants, strict=True))
+        strip = _without(by_name)
+        setting = rows["setting"].map(strip)
+        named = rows.assign(setting=setting)
+        named = named.dropna(subset="setting")
+        in_paper = named["setting"].map(base_setting)
+        named = named[in_paper.isin([*printed])]
+        wide = named.pivot(index="seed", columns="setting", values="value")
+        seeds.update(wide.index)
+        settings |= dict.fromkeys(wide)
+        tables[constants] = wide
+    index = sorted(seeds)
+    columns = list(settings)
     return {
-        constants: wide.reindex(index=seeds, columns=settings)
+        constants: wide.reindex(index=index, columns=columns)
         for constants, wide in tables.items()
     }
 
 
 def _without(constants: Mapping[str, float]) -> Callable[[str], str | None]:
     """Name of a setting without constants; None if the setting has other ones."""
-    words = {f"{name}={float(value)}" for name, value in constants.items()}
+    words = set()
+    for name, value in constants.items():
+        words.add(f"{name}={float(value)}")
 
     def strip(setting: str) -> str | None:
         options = setting.split(",")
         if not words <= {*options}:
             return None
-        return ",".join(option for option in options if option not in words)
+        others = [option for option in options if option not in words]
+        return ",".join(others)
 
     return strip
 
@@ -256,12 +295,13 @@ def _gaps(
     """
     for constants, wide in tables.items():
         missing = ", ".join(missing_values(wide, printed))
-        if missing:
-            words = [
-                f"{name}={value:g}"
-                for name, value in zip(names, constants, strict=True)
-            ]
-            yield f"{missing} at {','.join(words)}"
+        if not missing:
+            continue
+        words = []
+        for name, value in zip(names, constants, strict=True):
+            words.append(f"{name}={value:g}")
+        place = ",".join(words)
+        yield f"{missing} at {place}"
 
 
 def _end(

@@ -77,7 +77,9 @@ def measure(
         margin, ``inconclusive``, ``failed``, or ``stand-ins`` where the data are not
         the real ones.
     """
-    prepared = {table: _prepare(of_table) for table, of_table in scores.items()}
+    prepared = {}
+    for table, of_table in scores.items():
+        prepared[table] = _prepare(of_table)
     rows = []
     for contrast in contrasts:
         facts = {
@@ -85,16 +87,20 @@ def measure(
             "alternative": contrast["alternative"],
             "data": contrast["base"],
         }
-        for effect in _effects(contrast, prepared[contrast["table"]]):
+        of_table = prepared[contrast["table"]]
+        for effect in _effects(contrast, of_table):
             rows.append(facts | effect)
     effects = pd.DataFrame(rows, columns=COLUMNS)
     effects["p_holm"] = np.nan
     is_period = effects["setting"].str.startswith("period=")
-    is_whole = ~is_period | (effects["setting"] == LATER)
+    is_later = effects["setting"] == LATER
     is_result = effects["metric"].isin(RESULTS)
-    for _, family in effects[is_result & is_whole].groupby(["data", "metric"]):
+    tested = effects[is_result & (~is_period | is_later)]
+    families = tested.groupby(["data", "metric"])
+    for _, family in families:
         p = family["p"].to_numpy(dtype=float)
-        effects.loc[family.index, "p_holm"] = holm(p)
+        members = family.index
+        effects.loc[members, "p_holm"] = holm(p)
     return effects
 
 
@@ -105,10 +111,14 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     is_first = scores["method"] == FIRST_ITERATION
     is_measured = scores["metric"].isin(RESULTS + OTHERS)
     scores = scores[~(is_reference | is_first) & is_measured]
-    setting = scores["setting"].str.partition(",")[0]
-    scores = scores.assign(own=primary(scores), setting=setting)
-    periods = scores[scores["setting"].str.startswith("period=")]
-    later = periods[periods["setting"] != periods["setting"].min()]
+    own = primary(scores)
+    parts = scores["setting"].str.partition(",")
+    setting = parts[0]
+    scores = scores.assign(own=own, setting=setting)
+    is_period = scores["setting"].str.startswith("period=")
+    periods = scores[is_period]
+    first_period = periods["setting"].min()
+    later = periods[periods["setting"] != first_period]
     keys = [
         "data",
         "learner",
@@ -120,8 +130,10 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
         "seed",
     ]
     groups = later.groupby(keys, as_index=False, sort=False)
-    means = groups["value"].agg(lambda values: values.mean(skipna=False))
-    return pd.concat([scores, means.assign(setting=LATER)], ignore_index=True)
+    values = groups["value"]
+    means = values.agg(lambda of_periods: of_periods.mean(skipna=False))
+    means = means.assign(setting=LATER)
+    return pd.concat([scores, means], ignore_index=True)
 
 
 def _effects(
@@ -133,12 +145,16 @@ def _effects(
         changed = where(changed, method=contrast["only"])
     keys = ["setting", "method", "metric"]
     pairs = [*keys, "seed"]
-    if contrast["changed_data"] is not None and contrast["learner"] is None:
+    is_of_data = contrast["changed_data"] is not None
+    if is_of_data and contrast["learner"] is None:
         pairs.append("learner")
-    both = changed.merge(default, on=pairs, suffixes=("_changed", "_base"))
-    for group_values, group in both.groupby(keys, sort=False):
+    suffixes = ("_changed", "_base")
+    both = changed.merge(default, on=pairs, suffixes=suffixes)
+    groups = both.groupby(keys, sort=False)
+    for group_values, group in groups:
         cell = dict(zip(keys, group_values, strict=True))
-        yield cell | _effect(group, METRICS[cell["metric"]])
+        metric = METRICS[cell["metric"]]
+        yield cell | _effect(group, metric)
 
 
 def _compared(
@@ -146,7 +162,8 @@ def _compared(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores of an alternative, and of what it takes the place of."""
     on_data = where(scores, data=contrast["data"])
-    default = on_data[on_data["learner"].isin(contrast["learners"])]
+    is_default = on_data["learner"].isin(contrast["learners"])
+    default = on_data[is_default]
     if contrast["learner"] is not None:
         default = where(default, learner=contrast["learner"])
         changed = where(on_data, learner=contrast["changed_learner"])
@@ -157,9 +174,8 @@ def _compared(
         changed = where(default, method=contrast["instead"])
         changed = changed.assign(method=contrast["title"])
     else:
-        changed = where(
-            default, selection=contrast["selection"], method=contrast["title"]
-        )
+        changed = where(default, selection=contrast["selection"])
+        changed = where(changed, method=contrast["title"])
         default = default[default["own"]]
     return changed, default
 
@@ -170,12 +186,16 @@ def _effect(group: pd.DataFrame, metric: Metric) -> dict[str, Any]:
     default = group["value_base"].to_numpy()
     effect = paired(changed, default)
     margin = metric.margin(default.mean())
-    sources = group.rename(columns={"data_source_changed": "data_source"})
+    names = {"data_source_changed": "data_source"}
+    sources = group.rename(columns=names)
+    decision = outcome(effect, margin)
+    if stand_ins(sources):
+        decision = "stand-ins"
     return {
         "base": default.mean(),
         "changed": changed.mean(),
         **effect.columns(),
-        "outcome": "stand-ins" if stand_ins(sources) else outcome(effect, margin),
+        "outcome": decision,
         "n_seeds": len(group),
         "data_source": sources["data_source"].iloc[0],
     }
@@ -184,6 +204,7 @@ def _effect(group: pd.DataFrame, metric: Metric) -> dict[str, Any]:
 def outcome(effect: Effect, margin: float) -> str:
     """The outcome of an effect, as :func:`measure` says."""
     decision = decide(effect, margin)
-    if decision in ("better", "worse") and abs(effect.estimate) <= margin:
+    is_small = abs(effect.estimate) <= margin
+    if is_small and decision in ("better", "worse"):
         decision = "undecided"
     return OUTCOMES[decision]

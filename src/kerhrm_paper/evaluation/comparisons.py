@@ -46,37 +46,44 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     else ``open``; ``failed`` where a seed of either has no value; ``stand-ins`` where
     there is no finding, as the data are not the real ones.
     """
-    is_trained = ~scores["method"].str.startswith("ref: ")
+    is_reference = scores["method"].str.startswith("ref: ")
     is_result = scores["metric"].isin(RESULTS)
-    scores = scores[primary(scores) & is_result & is_trained]
+    scores = scores[primary(scores) & is_result & ~is_reference]
     rows = []
     effects = []
-    for sides, pair in _pairs(scores).groupby(SIDES, sort=False):
+    groups = _pairs(scores).groupby(SIDES, sort=False)
+    for sides, pair in groups:
         facts, effect = _difference(pair)
         row: dict[str, Any] = dict(zip(SIDES, sides, strict=True))
-        rows.append(row | facts | effect.columns())
+        row |= facts
+        row |= effect.columns()
+        rows.append(row)
         effects.append(effect)
     tests = pd.DataFrame(rows, columns=["metric"])
     tests["p"] = [effect.p for effect in effects]
-    corrected = tests.groupby("metric")["p"].transform(holm)
+    by_metric = tests.groupby("metric")
+    corrected = by_metric["p"].transform(holm)
     replaced = stand_ins(scores)
     for row, effect, p_holm in zip(rows, effects, corrected, strict=True):
         metric = METRICS[row["metric"]]
         decision = decide(effect, p=p_holm, higher_is_better=metric.higher_is_better)
+        outcome = OUTCOMES[decision]
         row["p_holm"] = p_holm
-        row["outcome"] = "stand-ins" if replaced else OUTCOMES[decision]
+        row["outcome"] = "stand-ins" if replaced else outcome
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _pairs(scores: pd.DataFrame) -> pd.DataFrame:
     """Values of a proposed method and of each baseline on the same seeds and
     settings."""
-    proposed = pd.concat([where(scores, method=method) for method in PROPOSED])
+    of_methods = [where(scores, method=method) for method in PROPOSED]
+    proposed = pd.concat(of_methods)
     is_proposed = scores["method"].isin(PROPOSED)
     baselines = scores[~is_proposed]
     baselines = baselines.rename(columns={"method": "baseline"})
     shared = ["setting", "metric", "seed"]
-    return proposed.merge(baselines, on=shared, suffixes=("", "_baseline"))
+    suffixes = ("", "_baseline")
+    return proposed.merge(baselines, on=shared, suffixes=suffixes)
 
 
 def _difference(pair: pd.DataFrame) -> tuple[dict[str, Any], Effect]:
@@ -85,8 +92,10 @@ def _difference(pair: pd.DataFrame) -> tuple[dict[str, Any], Effect]:
     wide = pair.pivot(index="seed", columns="setting", values=columns)
     # settings with fewer seeds than others do not make a seed's mean one of another
     # kind
-    n_settings = pair.groupby("seed")["setting"].nunique()
-    wide = wide.loc[n_settings == n_settings.max()]
+    by_seed = pair.groupby("seed")
+    n_settings = by_seed["setting"].nunique()
+    is_complete = n_settings == n_settings.max()
+    wide = wide.loc[is_complete]
     method = wide["value"].mean(axis=1, skipna=False)
     baseline = wide["value_baseline"].mean(axis=1, skipna=False)
     facts = {

@@ -53,7 +53,8 @@ class Effect:
         """The two-sided p-value; NaN where there is no test."""
         if np.isnan(self.p_for):
             return NAN
-        return min(1.0, 2 * min(self.p_for, self.p_against))
+        one_sided = min(self.p_for, self.p_against)
+        return min(1.0, 2 * one_sided)
 
     def columns(self) -> dict[str, float]:
         """Columns ``difference``, ``ci_low``, ``ci_high`` and ``p`` of a file."""
@@ -78,7 +79,9 @@ def paired(a: ArrayLike, b: ArrayLike) -> Effect:
     """
     differences = np.subtract(a, b, dtype=float)
     summary = summarise(differences)
-    mean, std, n = summary["mean"], summary["std"], int(summary["n_seeds"])
+    mean = summary["mean"]
+    std = summary["std"]
+    n = int(summary["n_seeds"])
     return Effect(
         estimate=mean,
         low=summary["ci_low"],
@@ -96,17 +99,21 @@ def against(values: ArrayLike, reference: float, reference_error: float) -> Effe
     are n - 1 degrees of freedom, see :func:`kerhrm_paper.evaluation.statistics.tail`.
     """
     summary = summarise(values)
-    std, n = summary["std"], int(summary["n_seeds"])
+    std = summary["std"]
+    n = int(summary["n_seeds"])
     difference = summary["mean"] - reference
-    standard_error = float(np.hypot(std / n**0.5, reference_error))
+    of_mean = std / n**0.5
+    standard_error = float(np.hypot(of_mean, reference_error))
     quantile = float(special.stdtrit(n - 1, 1 - LEVEL / 2))
     half = quantile * standard_error
+    p_for = tail(difference, std, n, reference_error)
+    p_against = tail(-difference, std, n, reference_error)
     return Effect(
         estimate=difference,
         low=difference - half,
         high=difference + half,
-        p_for=tail(difference, std, n, reference_error),
-        p_against=tail(-difference, std, n, reference_error),
+        p_for=p_for,
+        p_against=p_against,
         n=n,
     )
 
@@ -139,8 +146,10 @@ def decide(
     """
     if not np.isfinite(effect.estimate):
         return "unknown"
-    if margin is not None and -margin <= effect.low and effect.high <= margin:
-        return "equivalent"
+    if margin is not None:
+        is_inside = -margin <= effect.low and effect.high <= margin
+        if is_inside:
+            return "equivalent"
     if p is None:
         p = effect.p
     if p <= LEVEL:

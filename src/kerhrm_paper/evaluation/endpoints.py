@@ -41,6 +41,7 @@ from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise
 from kerhrm_paper.evaluation.tables import (
     METRICS,
     PRINTED_AS,
+    PaperValues,
     base_setting,
     notice,
     primary,
@@ -89,7 +90,7 @@ OUTCOMES: Mapping[Decision, str] = {
 def endpoints(
     scores: Mapping[str, pd.DataFrame],
     spec: Mapping[str, Any],
-    paper: Mapping[tuple[str, ...], float],
+    paper: PaperValues,
     mark: str = "",
     band: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
@@ -127,28 +128,40 @@ def endpoints(
         ``lowest`` and ``highest`` the ends of its means; its other numbers are of the
         constants that validation has picked.
     """
-    rows, tests = [], []
+    rows: list[dict[str, Any]] = []
+    effects = []
+    exact_effects = []
+    methods = (*spec["family"], *spec["others"], *spec["baselines"])
     for table, declared in spec["tables"].items():
         if table not in scores:
             continue
         printed = printed_numbers(paper, table, declared["metric"])
-        for part, method in product(
-            ("", *declared.get("apart", ())),
-            (*spec["family"], *spec["others"], *spec["baselines"]),
-        ):
-            numbers = printed.get(PRINTED_AS.get(method, method))
-            if method in declared.get("without", ()) or numbers is None:
+        part_of_setting = part_of(declared)
+        left_out = declared.get("without", ())
+        parts = ("", *declared.get("apart", ()))
+        for part, method in product(parts, methods):
+            name_in_paper = PRINTED_AS.get(method, method)
+            numbers = printed.get(name_in_paper)
+            if method in left_out or numbers is None:
                 continue
-            chosen = chosen_rows(scores[table], method, declared, spec)
-            chosen = chosen[chosen["setting"].map(part_of(declared)) == part]
-            facts, both = _endpoint(chosen, declared, numbers)
-            rows.append({"table": table, "part": part, "method": method, **facts})
-            tests.append(both)
-    in_family = [row["method"] in spec["family"] and not row["part"] for row in rows]
-    for ending, effects in zip(("", "_exact"), zip(*tests, strict=True), strict=False):
-        _decide(rows, effects, in_family, ending)
+            of_table = scores[table]
+            chosen = chosen_rows(of_table, method, declared, spec)
+            parts_of_rows = chosen["setting"].map(part_of_setting)
+            chosen = chosen[parts_of_rows == part]
+            facts, (effect, exact) = _endpoint(chosen, declared, numbers)
+            row = {"table": table, "part": part, "method": method}
+            rows.append(row | facts)
+            effects.append(effect)
+            exact_effects.append(exact)
+    in_family = []
     for row in rows:
-        difference = notice(scores[row["table"]], mark)
+        is_whole = not row["part"]
+        in_family.append(is_whole and row["method"] in spec["family"])
+    _decide(rows, effects, in_family, "")
+    _decide(rows, exact_effects, in_family, "_exact")
+    for row in rows:
+        of_table = scores[row["table"]]
+        difference = notice(of_table, mark)
         if difference:
             row["outcome"] = row["outcome_exact"] = "not comparable"
             row["reason"] = difference
@@ -164,19 +177,19 @@ def _decide(
     ending: str,
 ) -> None:
     """Add the corrected p-values and the outcomes of one assumption to the rows."""
-    p_of_family = [
-        effect.p if is_corrected else NAN
-        for effect, is_corrected in zip(effects, in_family, strict=True)
-    ]
+    p_of_family = []
+    for effect, is_corrected in zip(effects, in_family, strict=True):
+        p_of_family.append(effect.p if is_corrected else NAN)
     corrected = holm(p_of_family)
     for row, effect, is_corrected, p_holm in zip(
         rows, effects, in_family, corrected, strict=True
     ):
+        metric = METRICS[row["metric"]]
         decision = decide(
             effect,
             margin=row.get("margin"),
             p=p_holm if is_corrected else effect.p,
-            higher_is_better=METRICS[row["metric"]].higher_is_better,
+            higher_is_better=metric.higher_is_better,
         )
         row[f"p_holm{ending}"] = p_holm
         row[f"outcome{ending}"] = OUTCOMES[decision]
@@ -184,13 +197,15 @@ def _decide(
 
 def _follow(row: dict[str, Any], band: pd.DataFrame) -> None:
     """Give a row the ends and the outcome of its band, if that has any."""
-    keys = {key: row[key] for key in ("table", "part", "method")}
-    of_row = where(band, **keys)
-    has_outcome = ~of_row["outcome"].isin(["incomplete", "not comparable"])
-    for found in of_row[has_outcome].to_dict("records"):
+    of_row = where(band, table=row["table"])
+    of_row = where(of_row, part=row["part"], method=row["method"])
+    has_none = of_row["outcome"].isin(["incomplete", "not comparable"])
+    with_outcome = of_row[~has_none]
+    for found in with_outcome.to_dict("records"):
         row["lowest"] = found["lowest"]
         row["highest"] = found["highest"]
-        row["outcome"] = row["outcome_exact"] = found["outcome"]
+        row["outcome"] = found["outcome"]
+        row["outcome_exact"] = found["outcome"]
 
 
 def part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
@@ -198,7 +213,9 @@ def part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
     apart = set(declared.get("apart", ()))
 
     def part(setting: str) -> str:
-        return ",".join(option for option in setting.split(",") if option in apart)
+        options = setting.split(",")
+        kept = [option for option in options if option in apart]
+        return ",".join(kept)
 
     return part
 
@@ -218,7 +235,7 @@ def chosen_rows(
 
 
 def printed_numbers(
-    paper: Mapping[tuple[str, ...], float], table: str, metric: str
+    paper: PaperValues, table: str, metric: str
 ) -> dict[str, dict[str, float]]:
     """The paper's numbers of a metric in a table, by method as printed and setting."""
     numbers: dict[str, dict[str, float]] = {}
@@ -253,21 +270,26 @@ def _endpoint(
         numbers where a value is missing.
     """
     none = (NO_EFFECT, NO_EFFECT)
-    facts: dict[str, Any] = {"metric": declared["metric"], "reason": ""}
-    facts["selection"] = ", ".join(dict.fromkeys(rows["selection"]))
+    criteria = dict.fromkeys(rows["selection"])
+    facts: dict[str, Any] = {
+        "metric": declared["metric"],
+        "reason": "",
+        "selection": ", ".join(criteria),
+    }
     wide = rows.pivot(index="seed", columns="setting", values="value")
-    settings = [
-        setting
-        for setting in dict.fromkeys(rows["setting"])
-        if base_setting(setting) in printed
-    ]
+    settings = []
+    numbers = []
+    for setting in dict.fromkeys(rows["setting"]):
+        number = printed.get(base_setting(setting))
+        if number is not None:
+            settings.append(setting)
+            numbers.append(number)
     wide = wide.reindex(columns=settings)
     missing = "; ".join(missing_values(wide, printed))
     if missing:
         facts["reason"] = f"no value: {missing}"
         return facts, none
-    numbers = np.array([printed[base_setting(setting)] for setting in settings])
-    reference = numbers.mean()
+    reference = np.array(numbers).mean()
     means = wide.mean(axis=1).to_numpy()
     facts["n_settings"] = len(numbers)
     facts["n_seeds"] = len(means)
@@ -276,12 +298,13 @@ def _endpoint(
     if stand_ins(rows):
         return facts, none
     summary = summarise(means)
-    error = summary["std"] / declared["runs"] ** 0.5
+    std = summary["std"]
+    error = std / declared["runs"] ** 0.5
     effect = against(means, reference, error)
     exact = against(means, reference, 0.0)
     facts |= effect.columns()
     facts["mean"] = summary["mean"]
-    facts["detectable"] = _detectable(summary["std"], len(means), error)
+    facts["detectable"] = _detectable(std, len(means), error)
     facts["ci_low_exact"] = exact.low
     facts["ci_high_exact"] = exact.high
     facts["p_exact"] = exact.p
@@ -293,9 +316,11 @@ def _detectable(std: float, n: int, error: float) -> float:
 
     ``std`` is over n seeds, ``error`` the standard error of the paper's mean.
     """
-    t = float(special.stdtrit(n - 1, 1 - LEVEL / 2))
-    t_power = float(special.stdtrit(n - 1, POWER))
-    standard_error = float(np.hypot(std / n**0.5, error))
+    n_free = n - 1
+    t = float(special.stdtrit(n_free, 1 - LEVEL / 2))
+    t_power = float(special.stdtrit(n_free, POWER))
+    of_mean = std / n**0.5
+    standard_error = float(np.hypot(of_mean, error))
     return (t + t_power) * standard_error
 
 
@@ -310,5 +335,6 @@ def missing_values(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator
         if is_missing.all():
             yield f"{setting} (all seeds)"
         elif is_missing.any():
-            seeds = ", ".join(map(str, is_missing.index[is_missing]))
+            missing = is_missing.index[is_missing]
+            seeds = ", ".join(map(str, missing))
             yield f"{setting} (seeds {seeds})"

@@ -69,11 +69,14 @@ def environment_errors(
 
     Shapes (..., m), (..., m), (m,) to (..., E).
     """
-    squared = (outputs.astype(np.float64) - y) ** 2
+    difference = outputs.astype(np.float64) - y
+    squared = difference**2
     errors = []
     for number in np.unique(environment):
-        of_environment = squared[..., environment == number]
-        errors.append(of_environment.mean(axis=-1))
+        is_in = environment == number
+        of_environment = squared[..., is_in]
+        mean = of_environment.mean(axis=-1)
+        errors.append(mean)
     return np.stack(errors, axis=-1)
 
 
@@ -105,8 +108,10 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
         if kind == "shift":
             return _by_environment(accuracies, labels.names, "{}", "test_acc")
         return _accuracies(outputs, labels, accuracies)
-    errors = environment_errors(outputs["test"], labels.test, labels.test_environment)
-    errors = errors * labels.unit[:, None] ** 2  # (S, E), now comparable between seeds
+    environment = labels.test_environment
+    errors = environment_errors(outputs["test"], labels.test, environment)
+    squared_unit = labels.unit[:, None] ** 2
+    errors = errors * squared_unit  # (S, E), now comparable between seeds
     if kind == "period":
         return _by_environment(errors, labels.names, "period={}", "mse")
     of_headline = errors[:, : labels.n_headline]
@@ -115,35 +120,44 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
         ("", "error_sd"): of_headline.std(-1, ddof=1),
     }
     if len(labels.names) > 1:
-        values["", "worst_error"] = errors.max(-1)
+        worst = errors.max(-1)
+        values["", "worst_error"] = worst
     return values
 
 
 def _test_accuracies(outputs: np.ndarray, labels: Labels) -> np.ndarray:
     """Accuracy of every seed in every test environment, (S, E)."""
-    is_wrong = (outputs > 0) != (labels.test > 0)
-    return 1 - environment_errors(is_wrong, np.zeros(()), labels.test_environment)
+    is_positive = outputs > 0
+    is_wrong = is_positive != (labels.test > 0)
+    zeros = np.zeros(())
+    return 1 - environment_errors(is_wrong, zeros, labels.test_environment)
 
 
 def _by_environment(
     values: np.ndarray, names: Sequence[str], form: str, metric: str
 ) -> SeedValues:
     """Values (S, E) of a metric, by the environments' names in a format."""
-    columns = zip(names, values.T, strict=True)
-    return {(form.format(name), metric): column for name, column in columns}
+    of_environments = {}
+    for name, column in zip(names, values.T, strict=True):
+        setting = form.format(name)
+        of_environments[setting, metric] = column
+    return of_environments
 
 
 def _accuracies(outputs: Outputs, labels: Labels, accuracies: np.ndarray) -> SeedValues:
     train = accuracy(outputs["train"], labels.train)
     is_headline = labels.test_environment < labels.n_headline
-    test = accuracy(outputs["test"][:, is_headline], labels.test[:, is_headline])
+    headline_outputs = outputs["test"][:, is_headline]
+    headline_labels = labels.test[:, is_headline]
+    test = accuracy(headline_outputs, headline_labels)
     values = {
         ("", "train_acc"): train,
         ("", "test_acc"): test,
         ("", "generalisation_gap"): test - train,
     }
     if len(labels.names) > 1:
-        values["", "worst_acc"] = accuracies.min(-1)
+        worst = accuracies.min(-1)
+        values["", "worst_acc"] = worst
     return values
 
 
@@ -152,7 +166,8 @@ def failures(outputs: Outputs) -> list[str]:
 
     Empty where they can.
     """
-    of_all_parts = np.concatenate([*outputs.values()], axis=-1)
+    parts = list(outputs.values())
+    of_all_parts = np.concatenate(parts, axis=-1)
     n_outputs = of_all_parts.shape[-1]
     reasons = []
     is_wrong = ~np.isfinite(of_all_parts)
@@ -181,10 +196,12 @@ def references(labels: Labels, kind: str) -> dict[str, Outputs]:
 def _period_means(labels: Labels) -> np.ndarray:
     """For every test point the mean label of its period, (S, m)."""
     means = np.empty_like(labels.test)
-    for number in range(len(labels.names)):
+    n_periods = len(labels.names)
+    for number in range(n_periods):
         of_period = labels.test_environment == number
         y = labels.test[:, of_period]
-        means[:, of_period] = y.mean(axis=1, keepdims=True)
+        mean = y.mean(axis=1, keepdims=True)
+        means[:, of_period] = mean
     return means
 
 
@@ -197,9 +214,11 @@ def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarra
         level = labels.train.mean(axis=1, keepdims=True)
     else:
         level = np.full((1, 1), value)
+    n_train = labels.train.shape
+    n_test = labels.test.shape
     return {
-        "train": np.broadcast_to(level, labels.train.shape),
-        "test": np.broadcast_to(level, labels.test.shape),
+        "train": np.broadcast_to(level, n_train),
+        "test": np.broadcast_to(level, n_test),
     }
 
 
@@ -224,7 +243,8 @@ def divergence(
     """
     r = responsibilities.astype(np.float64)
     colours = [attribute == 0, attribute == 1]
-    of_colour = np.stack(colours, axis=1).astype(np.float64)  # (S, 2, n)
+    is_colour = np.stack(colours, axis=1)
+    of_colour = is_colour.astype(np.float64)  # (S, 2, n)
     of_class = y > 0
     of_both = of_colour * of_class[:, None]
     n_positive = of_both @ r  # (S, 2, K)
@@ -232,8 +252,11 @@ def divergence(
     p = (n_positive + 0.5) / (n_points + 1)  # P^e(y = 1 | c)
     pairs = _divergences(p)
     weights = r.sum(-2)
-    is_occupied = (weights > 0).astype(np.float64)  # (S, K)
-    are_both = is_occupied[..., None] * is_occupied[..., None, :]
+    has_points = weights > 0
+    is_occupied = has_points.astype(np.float64)  # (S, K)
+    is_first = is_occupied[..., None]
+    is_second = is_occupied[..., None, :]
+    are_both = is_first * is_second
     between_occupied = are_both[:, None] * pairs
     by_colour = between_occupied.sum((-2, -1))
     p_colour = of_colour.mean(-1)  # (S, 2)
@@ -250,6 +273,8 @@ def _divergences(p: np.ndarray) -> np.ndarray:
     (..., K)."""
     p_e = p[..., None]
     p_f = p[..., None, :]
-    of_positive = p_e * np.log(p_e / p_f)
-    of_negative = (1 - p_e) * np.log((1 - p_e) / (1 - p_f))
+    ratio = p_e / p_f
+    of_positive = p_e * np.log(ratio)
+    ratio = (1 - p_e) / (1 - p_f)
+    of_negative = (1 - p_e) * np.log(ratio)
     return np.asarray(of_positive + of_negative)

@@ -76,6 +76,7 @@ def score_table(
     KerhrmError
         If a prediction is missing, or lacks replicates or an output.
     """
+    folder = Path(run)
     rows: list[ScoreRow] = []
     for name in table.data:
         facts = data[name]
@@ -87,9 +88,9 @@ def score_table(
             if table.n_seeds:
                 n = min(n, table.n_seeds)
             most = max(n, most)
-            rows += _score_row(table, row, facts, n, Path(run))
+            rows += _score_row(table, row, facts, n, folder)
         if table.kind in CONSTANTS:
-            rows += _references(table, name, facts, most, Path(run))
+            rows += _references(table, name, facts, most, folder)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -109,11 +110,14 @@ def completed(scores: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     theirs = published.astype(as_text)
     both = ours.merge(theirs, on=keys, suffixes=("", "_published"))
     both = both[both["learner"] == ""]
-    if not np.allclose(both["value"], both["value_published"], equal_nan=True):
+    here = both["value"]
+    there = both["value_published"]
+    if not np.allclose(here, there, equal_nan=True):
         problem = "the published scores are of other data"
         raise KerhrmError(problem, "take the key published out, and train all learners")
     is_new = scores["learner"] != ""
-    return pd.concat([published[COLUMNS], scores[is_new]], ignore_index=True)
+    parts = [published[COLUMNS], scores[is_new]]
+    return pd.concat(parts, ignore_index=True)
 
 
 def table_of(data: DataCell, learner: LearnerCell) -> TableView:
@@ -142,7 +146,8 @@ def _score_row(
     table: TableView, row: Row, facts: Mapping[str, Any], n: int, run: Path
 ) -> Iterator[ScoreRow]:
     """Values of the first n replicates of a learner on some data."""
-    predictions = _load_predictions(run / row.predictions, row, n)
+    file = run / row.predictions
+    predictions = _load_predictions(file, row, n)
     replicates = facts["replicates"][:n]
     labels = Labels.load(run / row.data, n)
     for output, title in row.titles.items():
@@ -156,12 +161,15 @@ def _score_row(
             "reason": "",
         }
         if table.kind == "iterations":
-            attribute = DATA_SETS[facts["generator"]].attribute
+            data_set = DATA_SETS[facts["generator"]]
+            attribute = data_set.attribute
             yield from _iterations(head, predictions, labels, replicates, attribute)
             continue
         outputs = {}
         for part in ("train", "validation", "test"):
-            of_seeds = [of_seed.output(output, part) for of_seed in predictions]
+            of_seeds = []
+            for of_seed in predictions:
+                of_seeds.append(of_seed.output(output, part))
             outputs[part] = np.stack(of_seeds)
         reasons = _reasons(predictions, outputs)
         yield from _rows(head, outputs, labels, table.kind, replicates, reasons)
@@ -169,17 +177,26 @@ def _score_row(
 
 def _reasons(predictions: Sequence[Predictions], outputs: Outputs) -> list[str]:
     """Why seeds have no value: the fit failed, or outputs are not finite."""
-    pairs = zip(predictions, failures(outputs), strict=True)
-    return [prediction.reason or diverged for prediction, diverged in pairs]
+    reasons = []
+    of_outputs = failures(outputs)
+    for prediction, diverged in zip(predictions, of_outputs, strict=True):
+        reasons.append(prediction.reason or diverged)
+    return reasons
 
 
 def _load_predictions(path: Path, row: Row, n: int) -> list[Predictions]:
     """Predictions of the first n replicates; refuse a file that lacks any."""
-    predictions: list[Predictions] = load_records(Predictions, path)[:n]
-    names = predictions[0].outputs.tolist() if predictions else []
-    if len(predictions) < n or not {*row.titles} <= {*names}:
-        problem = f"{path} has {len(predictions)} replicates of {', '.join(names)}, "
-        problem += f"and the configuration {n} of {', '.join(row.titles)}"
+    predictions: list[Predictions] = load_records(Predictions, path)
+    predictions = predictions[:n]
+    names = []
+    if predictions:
+        names = predictions[0].outputs.tolist()
+    lacks_titles = not set(row.titles) <= set(names)
+    if len(predictions) < n or lacks_titles:
+        here = ", ".join(names)
+        wanted = ", ".join(row.titles)
+        problem = f"{path} has {len(predictions)} replicates of {here}, "
+        problem += f"and the configuration {n} of {wanted}"
         raise KerhrmError(problem, "delete it and run again")
     return predictions
 
@@ -197,15 +214,19 @@ def _rows(
 
     ``reasons`` why seeds have no value are by default those of the outputs.
     """
-    reasons = failures(outputs) if reasons is None else reasons
-    for (environment, metric), values in metrics(outputs, labels, kind).items():
+    if reasons is None:
+        reasons = failures(outputs)
+    values_of = metrics(outputs, labels, kind)
+    for (environment, metric), values in values_of.items():
         of_metric = _marked(head, environment) if environment else head
-        for seed, value, reason in zip(replicates, values, reasons, strict=True):
+        of_seeds = zip(replicates, values, reasons, strict=True)
+        for seed, value, reason in of_seeds:
+            number = float("nan") if reason else float(value)
             yield {
                 **of_metric,
                 "seed": seed,
                 "metric": metric,
-                "value": float("nan") if reason else float(value),
+                "value": number,
                 "reason": reason,
             }
 
@@ -231,19 +252,26 @@ def _iterations(
     train = stack(predictions, "iteration_train")
     test = stack(predictions, "iteration_test")
     memberships = stack(predictions, "iteration_memberships")
-    iterations = stack(predictions, "iterations")[0].astype(int)
+    of_seeds = stack(predictions, "iterations")
+    iterations = of_seeds[0].astype(int)
     for number, t in enumerate(iterations):
         of_iteration = _marked(head, f"iteration={t}")
-        outputs = {"train": train[:, number], "test": test[:, number]}
+        outputs = {
+            "train": train[:, number],
+            "test": test[:, number],
+        }
         for row in _rows(of_iteration, outputs, labels, "accuracy", replicates):
             if row["metric"] in ("train_acc", "test_acc"):
                 yield row
         if attribute is None or t == 0:
             continue
         colour = attribute(labels.x)
-        divergences = divergence(memberships[:, number], labels.train, colour)
-        for seed, value in zip(replicates, divergences.tolist(), strict=True):
-            yield {**of_iteration, "seed": seed, "metric": "d_kl", "value": value}
+        of_divergence = {**of_iteration, "metric": "d_kl"}
+        of_number = memberships[:, number]
+        divergences = divergence(of_number, labels.train, colour)
+        pairs = zip(replicates, divergences.tolist(), strict=True)
+        for seed, value in pairs:
+            yield {**of_divergence, "seed": seed, "value": value}
 
 
 def _references(
@@ -260,20 +288,24 @@ def _references(
         "data_source": labels.source,
         "reason": "",
     }
-    for title, outputs in references(labels, table.kind).items():
+    of_constants = references(labels, table.kind)
+    for title, outputs in of_constants.items():
         of_reference = {**head, "method": title}
         yield from _rows(of_reference, outputs, labels, table.kind, replicates)
     # of the closed forms only what the table shows of a method
-    shown = metrics(constant_outputs(labels, None), labels, table.kind)
-    for title, values in closed_forms(facts["generator"], facts["options"]).items():
-        for (environment, metric), value in values.items():
-            if (environment, metric) not in shown:
+    constant = constant_outputs(labels, None)
+    shown = metrics(constant, labels, table.kind)
+    of_formulas = closed_forms(facts["generator"], facts["options"])
+    for title, values in of_formulas.items():
+        for key, value in values.items():
+            if key not in shown:
                 continue
-            of_reference = {**head, "method": title}
+            environment, metric = key
+            of_reference = {**head, "method": title, "metric": metric}
             if environment:
                 of_reference = _marked(of_reference, environment)
             for seed in replicates:
-                yield {**of_reference, "seed": seed, "metric": metric, "value": value}
+                yield {**of_reference, "seed": seed, "value": value}
 
 
 def closed_forms(generator: str, options: Mapping[str, Any]) -> ReferenceRows:

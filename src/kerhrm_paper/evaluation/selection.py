@@ -49,12 +49,15 @@ class Candidates:
     def load(cls, paths: Sequence[str | Path]) -> "Candidates":
         """Read the predictions of each candidate from its file."""
         replicates = [load_records(Predictions, path) for path in paths]
-        names = replicates[0][0].outputs.tolist()
+        first_candidate = replicates[0]
+        names = first_candidate[0].outputs.tolist()
         outputs = {}
         for name, part in product(names, PARTS):
             of_candidates = []
             for of_candidate in replicates:
-                of_seeds = [of_seed.output(name, part) for of_seed in of_candidate]
+                of_seeds = []
+                for of_seed in of_candidate:
+                    of_seeds.append(of_seed.output(name, part))
                 of_candidates.append(of_seeds)
             outputs[name, part] = np.stack(of_candidates, axis=1)
         memberships = _memberships(replicates)
@@ -63,11 +66,14 @@ class Candidates:
 
 def _memberships(replicates: Sequence[list[Predictions]]) -> np.ndarray | None:
     """Memberships of all candidates; None if one of them infers no environments."""
-    first_seeds = [of_candidate[0] for of_candidate in replicates]
-    if any(prediction.memberships is None for prediction in first_seeds):
-        return None
-    inferred = [stack(of_candidate, "memberships") for of_candidate in replicates]
-    most = max(memberships.shape[-1] for memberships in inferred)
+    inferred = []
+    for of_candidate in replicates:
+        first_seed = of_candidate[0]
+        if first_seed.memberships is None:
+            return None
+        inferred.append(stack(of_candidate, "memberships"))
+    numbers = [memberships.shape[-1] for memberships in inferred]
+    most = max(numbers)
     padded = []
     for memberships in inferred:
         n_empty = most - memberships.shape[-1]
@@ -107,13 +113,16 @@ class Criterion:
         """
         is_linear = output == "linear" and self.linear_parts
         parts = self.linear_parts if is_linear else self.parts
-        by_part = [candidates.outputs[output, part] for part in parts]
+        by_part = []
+        for part in parts:
+            by_part.append(candidates.outputs[output, part])
         outputs = np.concatenate(by_part, axis=-1)
         labels = _Labels.load(folder, parts, n_seeds=len(outputs))
         if labels.is_headline is not None:
             outputs = np.compress(labels.is_headline, outputs, axis=-1)
         y = torch.from_numpy(labels.y)
-        points = point_scores(torch.from_numpy(outputs), y[:, None], labels.task)
+        of_points = torch.from_numpy(outputs)
+        points = point_scores(of_points, y[:, None], labels.task)
         if self.environments is None:
             scores = points.mean(-1)
         else:
@@ -122,9 +131,11 @@ class Criterion:
             scores = torch.stack([*worst])
         comparable = scores.numpy()
         if labels.unit is not None:
-            comparable = comparable * labels.unit[:, None] ** 2
-        is_finite = np.isfinite(outputs).all(-1)
-        return np.where(is_finite, comparable, -np.inf)
+            squared_unit = labels.unit[:, None] ** 2
+            comparable = comparable * squared_unit
+        is_finite = np.isfinite(outputs)
+        are_finite = is_finite.all(-1)
+        return np.where(are_finite, comparable, -np.inf)
 
     def _weights(
         self, candidates: Candidates, folder: Path, shape: tuple[int, ...]
@@ -155,13 +166,15 @@ class _Labels:
         files = {"test": "test_labels"}
         by_part = []
         for part in parts:
-            path = folder / "data" / f"{files.get(part, part)}.npz"
+            file = files.get(part, part)
+            path = folder / "data" / f"{file}.npz"
             arrays, facts = load_arrays(path)
             by_part.append(arrays["y"][:n_seeds])
         y = np.concatenate(by_part, axis=-1)
         unit = is_headline = None
         if tuple(parts) == ("test",):
-            is_headline = arrays["environment"][0] < facts["n_headline"]
+            environment = arrays["environment"][0]
+            is_headline = environment < facts["n_headline"]
             y = np.compress(is_headline, y, axis=-1)
             if facts["task"] == "regression":
                 unit = arrays["unit"][:n_seeds]
@@ -172,8 +185,10 @@ def _true_environments(folder: Path, n_seeds: int) -> np.ndarray:
     """Whether a validation point is in an environment, (S, K, m)."""
     arrays, _ = load_arrays(folder / "data" / "environments.npz")
     environment = arrays["validation"][:n_seeds, None]
-    numbers = np.arange(environment.max() + 1)
-    return np.asarray(environment == numbers[:, None])
+    n_environments = environment.max() + 1
+    numbers = np.arange(n_environments)
+    is_in = environment == numbers[:, None]
+    return np.asarray(is_in)
 
 
 def _inferred_environments(candidates: Candidates, n_points: int) -> np.ndarray:
@@ -185,8 +200,9 @@ def _inferred_environments(candidates: Candidates, n_points: int) -> np.ndarray:
         problem = "the candidates have no inferred environments to be selected by"
         raise KerhrmError(problem, "select by a criterion that the method has")
     memberships = candidates.memberships[:, :, -n_points:]
+    n_seeds = len(memberships)
     by_environment = memberships.swapaxes(2, 3)
-    return by_environment.reshape(len(memberships), -1, n_points)
+    return by_environment.reshape(n_seeds, -1, n_points)
 
 
 #: A small inferred environment has few validation points, and a minimum over means of
@@ -226,12 +242,14 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
         data, learner = cell.split("/")
         key = (data, base_of(learner))
         searches[key].append(cell)
+    folder = Path(run)
     rows: list[tuple[str, str, str, float]] = []
     for names in searches.values():
         of_search = {name: cells[name] for name in names}
-        rows += _scored(of_search, Path(run))
+        rows += _scored(of_search, folder)
     keys = ["learner", "options"]
-    table = pd.DataFrame(rows, columns=[*keys, "selection", "score"])
+    columns = [*keys, "selection", "score"]
+    table = pd.DataFrame(rows, columns=columns)
     wide = table.pivot_table("score", keys, "selection", sort=False)
     return wide.reset_index()
 
@@ -240,7 +258,8 @@ def _scored(
     cells: Mapping[str, Mapping[str, Any]], run: Path
 ) -> Iterator[tuple[str, str, str, float]]:
     """Name, options, criterion and mean score of the candidates of one learner."""
-    candidates = Candidates.load([run / name / "predictions.npz" for name in cells])
+    files = [run / name / "predictions.npz" for name in cells]
+    candidates = Candidates.load(files)
     first, *_ = cells
     data, _ = first.split("/")
     declared = cells[first]
@@ -253,8 +272,10 @@ def _scored(
         means = np.mean(by_output, axis=0)
         for name, of_seeds in zip(cells, means.T, strict=True):
             _, learner = name.split("/")
-            options = json.dumps(cells[name]["options"], sort_keys=True)
-            yield learner, options, criterion, float(of_seeds.mean())
+            of_candidate = cells[name]["options"]
+            options = json.dumps(of_candidate, sort_keys=True)
+            mean = float(of_seeds.mean())
+            yield learner, options, criterion, mean
 
 
 def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
@@ -266,7 +287,8 @@ def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     """
     selected: dict[str, dict[str, dict[str, Any]]] = {}
     bases = table["learner"].map(base_of)
-    for base, group in table.groupby(bases, sort=False):
+    groups = table.groupby(bases, sort=False)
+    for base, group in groups:
         winners = dict(_winners(group))
         if winners:
             selected[str(base)] = winners
@@ -279,5 +301,6 @@ def _winners(group: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
     for criterion in criteria:
         scores = group[criterion]
         if scores.notna().any():
-            options = group.loc[scores.idxmax(), "options"]
+            winner = scores.idxmax()
+            options = group.loc[winner, "options"]
             yield criterion, json.loads(options)

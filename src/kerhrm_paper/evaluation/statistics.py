@@ -27,7 +27,8 @@ def summarise(values: ArrayLike) -> dict[str, float | int]:
     std = half = float("nan")
     if n > 1:
         are_equal = np.ptp(values) == 0
-        std = 0.0 if are_equal else float(values.std(ddof=1))  # 0: and no rounding
+        # 0: and no rounding
+        std = 0.0 if are_equal else float(values.std(ddof=1))
         quantile = -float(special.stdtrit(n - 1, LEVEL / 2))
         half = quantile * std / n**0.5
     return {
@@ -49,9 +50,11 @@ def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
     of equivalence: two one-sided tests (Schuirmann 1987), at most 5 % exactly where the
     90 % interval lies within the margin.
     """
-    if n < 2 or np.isnan(distance) or np.isnan(std):
+    is_unknown = np.isnan(distance) or np.isnan(std)
+    if n < 2 or is_unknown:
         return float("nan")
-    standard_error = float(np.hypot(std / n**0.5, error))
+    of_mean = std / n**0.5
+    standard_error = float(np.hypot(of_mean, error))
     if standard_error == 0:
         # certain: none beyond a distance, but half of the tail at zero
         return 0.5 if distance == 0 else float(distance < 0)
@@ -66,11 +69,14 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     smaller. NaN is no test: it stays, and does not count.
     """
     p = np.asarray(p, dtype=float)
-    n_tests = int(np.isfinite(p).sum())
+    is_number = np.isfinite(p)
+    n_tests = int(is_number.sum())
     # NaN is sorted to the end
-    order = np.argsort(p, kind="stable")[:n_tests]
+    order = np.argsort(p, kind="stable")
+    order = order[:n_tests]
     factors = np.arange(n_tests, 0, -1)
-    steps = np.maximum.accumulate(p[order] * factors)
+    products = p[order] * factors
+    steps = np.maximum.accumulate(products)
     adjusted = p.copy()
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted

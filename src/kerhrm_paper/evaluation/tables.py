@@ -47,6 +47,8 @@ PRINTED_AS = {
     "ref: ERM on grayscale images": "ref: perfect invariant model",
 }
 AUTHORS_CODE = "KerHRM (authors' code)"
+#: the paper's numbers by (table, setting, method as printed, metric)
+PaperValues = Mapping[tuple[str, ...], float]
 
 
 def primary(cells: pd.DataFrame) -> pd.Series:
@@ -56,8 +58,10 @@ def primary(cells: pd.DataFrame) -> pd.Series:
     Rows of other selection criteria and of the oracle follow it.
     """
     keys = ["table", "data", "setting", "method", "metric"]
-    groups = cells.groupby([key for key in keys if key in cells])
-    return cells["selection"] == groups["selection"].transform("first")
+    known = [key for key in keys if key in cells]
+    groups = cells.groupby(known)
+    own_criterion = groups["selection"].transform("first")
+    return cells["selection"] == own_criterion
 
 
 def where(rows: pd.DataFrame, **values: Any) -> pd.DataFrame:
@@ -85,7 +89,9 @@ class Metric:
 
     def margin(self, reference: float) -> float:
         """The tolerance in the metric's own units."""
-        return self.tolerance * abs(reference) if self.relative else self.tolerance
+        if self.relative:
+            return self.tolerance * abs(reference)
+        return self.tolerance
 
 
 #: an accuracy that spurious features raise is no merit
@@ -112,11 +118,13 @@ def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
     metric)."""
     numbers: dict[tuple[str, ...], float] = {}
     with reading(path, "restore the file that comes with the repository"):
-        for table, settings in read_yaml(Path(path)).items():
+        tables = read_yaml(Path(path))
+        for table, settings in tables.items():
             for setting, methods in settings.items():
                 for method, metrics in methods.items():
                     for metric, number in metrics.items():
-                        numbers[table, setting, method, metric] = float(number)
+                        key = (table, setting, method, metric)
+                        numbers[key] = float(number)
     return numbers
 
 
@@ -124,7 +132,7 @@ def make_table(
     scores: pd.DataFrame,
     table: str,
     mark: str,
-    paper: Mapping[tuple[str, ...], float],
+    paper: PaperValues,
 ) -> pd.DataFrame:
     """Summarise the values of the seeds, with the paper's numbers next to them.
 
@@ -153,14 +161,17 @@ def make_table(
     rows: list[dict[str, Any]] = []
     keys = [*KEYS, "own"]
     scores = scores.assign(own=primary(scores))
-    for group_values, group in scores.groupby(keys, sort=False, dropna=False):
+    groups = scores.groupby(keys, sort=False, dropna=False)
+    for group_values, group in groups:
         cell: dict[str, Any] = dict(zip(keys, group_values, strict=True))
         cell |= statistics.summarise(group["value"])
         cell["table"] = table
-        printed = paper.get(_printed_as(table, cell))
+        key = _printed_as(table, cell)
+        printed = paper.get(key)
         difference = notice(group, mark)
         cell["paper"] = None if difference else printed
-        cell["verdict"] = cell["reason"] = ""
+        cell["verdict"] = ""
+        cell["reason"] = ""
         is_missing = group["value"].isna()
         if is_missing.any():
             cell["verdict"] = "failed"
@@ -174,15 +185,19 @@ def make_table(
 
 def _printed_as(table: str, cell: Mapping[str, Any]) -> tuple[str, ...]:
     """Key of the paper's number of a cell."""
-    method = PRINTED_AS.get(cell["method"], cell["method"])
-    return table, base_setting(cell["setting"]), method, cell["metric"]
+    method = cell["method"]
+    name_in_paper = PRINTED_AS.get(method, method)
+    setting = base_setting(cell["setting"])
+    return table, setting, name_in_paper, cell["metric"]
 
 
 def _failure(group: pd.DataFrame) -> str:
     """Why seeds of a cell have no value, and how many."""
-    reasons = group.loc[group["value"].isna(), "reason"]
+    is_missing = group["value"].isna()
+    reasons = group.loc[is_missing, "reason"]
     distinct = dict.fromkeys(reason or "no value" for reason in reasons)
-    return f"{'; '.join(distinct)} ({len(reasons)} of {len(group)} seeds)"
+    in_words = "; ".join(distinct)
+    return f"{in_words} ({len(reasons)} of {len(group)} seeds)"
 
 
 def notice(rows: pd.DataFrame, mark: str) -> str:
@@ -199,7 +214,8 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
 def stand_ins(rows: pd.DataFrame) -> str:
     """What takes the place of real data in scores or cells; empty if nothing does."""
     names = []
-    for source in sorted(set(rows["data_source"])):
+    sources = set(rows["data_source"])
+    for source in sorted(sources):
         if source.startswith(FALLBACK):
             name = STAND_INS.get(source, f"stand-ins ({source})")
             names.append(name)
@@ -214,7 +230,8 @@ def caveat(table: str, cell: Mapping[str, Any]) -> str:
     method = cell["method"]
     if not cell["own"]:
         return "another selection criterion than the method's own"
-    if PRINTED_AS.get(method, "").startswith("ref: "):
+    name_in_paper = PRINTED_AS.get(method, "")
+    if name_in_paper.startswith("ref: "):
         return "the paper's number is theoretical"
     if method == AUTHORS_CODE and table == "table4":
         return "no script of this experiment was published"
@@ -229,4 +246,5 @@ def base_setting(setting: str) -> str:
     The paper has both values of H, but does not say which one a number belongs to.
     """
     options = setting.split(",")
-    return ",".join(option for option in options if not option.startswith("H="))
+    kept = [option for option in options if not option.startswith("H=")]
+    return ",".join(kept)

@@ -24,7 +24,8 @@ from kerhrm_paper.reporting.version_figure import LEVEL_LINE
 SETTING = r"low=(?P<low>[\d.]+),high=(?P<high>[\d.]+),?(?P<variant>.*)"
 CEILING = "ref: invariant ceiling"
 #: colour and marker of methods that are given the time, and of the others
-TIMED, UNTIMED = ("#0072B2", "^"), ("#000000", "o")
+TIMED = ("#0072B2", "^")
+UNTIMED = ("#000000", "o")
 ROW = 0.32  #: inches
 NAME = 22  #: characters of a line of a row's name
 
@@ -37,24 +38,35 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
     units, which few methods have, are in the table alone.
     """
     cells = cells[primary(cells)]
-    cells = cells.join(cells["setting"].str.extract(SETTING))
+    parts = cells["setting"].str.extract(SETTING)
+    cells = cells.join(parts)
     cells = where(cells, metric="worst_acc", variant="")
     bounds = where(cells, method=CEILING)
     cells = cells[cells["method"] != CEILING]
-    means = cells.groupby("method")["mean"].mean()
-    methods = list(means.sort_values(ascending=False).index)
+    by_method = cells.groupby("method")
+    means = by_method["mean"].mean()
+    ordered = means.sort_values(ascending=False)
+    methods = list(ordered.index)
     panels = _panels(cells)
     with style():
-        size = (WIDTH, 1.5 + ROW * len(methods))
+        height = 1.5 + ROW * len(methods)
+        size = (WIDTH, height)
         figure, grid = subplots(1, len(panels), figsize=size, sharex=True, sharey=True)
-        for axis, (setting, title) in zip(grid.flat, panels.items(), strict=True):
-            for level in where(bounds, setting=setting)["mean"]:
+        drawn = zip(grid.flat, panels.items(), strict=True)
+        for axis, (setting, title) in drawn:
+            levels = where(bounds, setting=setting)
+            for level in levels["mean"]:
                 axis.axvline(level, linestyle=":", **LEVEL_LINE)
-            _draw_means(axis, where(cells, setting=setting), methods)
+            of_setting = where(cells, setting=setting)
+            _draw_means(axis, of_setting, methods)
             axis.set_title(title)
             axis.grid(axis="x")
-            axis.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
-        names = [textwrap.fill(method_name(method), NAME) for method in methods]
+            axis.set_xlim(0, 1)
+            axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        names = []
+        for method in methods:
+            name = method_name(method)
+            names.append(textwrap.fill(name, NAME))
         name_rows(grid[0, 0], names)
         entries = [
             entry("given the time", *TIMED),
@@ -72,19 +84,26 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
 
 def _panels(cells: pd.DataFrame) -> dict[str, str]:
     """Title by setting, in the order of how far the share falls."""
-    shares = cells.drop_duplicates("setting").set_index("setting")[["low", "high"]]
+    settings = cells.drop_duplicates("setting")
+    by_setting = settings.set_index("setting")
+    shares = by_setting[["low", "high"]]
     numbers = shares.astype(float)
-    numbers["fall"] = (numbers["low"] - numbers["high"]).round(3)
-    order = numbers.sort_values(["fall", "low"]).index
+    fall = numbers["low"] - numbers["high"]
+    numbers["fall"] = fall.round(3)
+    ordered = numbers.sort_values(["fall", "low"])
     arrow = "\n\N{RIGHTWARDS ARROW} "
-    return {setting: arrow.join(shares.loc[setting]) for setting in order}
+    titles = {}
+    for setting in ordered.index:
+        titles[setting] = arrow.join(shares.loc[setting])
+    return titles
 
 
 def _draw_means(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
     """The mean of every method in a setting, with its interval."""
     for cell in cells.itertuples():
-        y = methods.index(str(cell.method))
-        colour, marker = TIMED if _is_timed(str(cell.method)) else UNTIMED
+        method = str(cell.method)
+        y = methods.index(method)
+        colour, marker = TIMED if _is_timed(method) else UNTIMED
         axis.hlines(y, cell.ci_low, cell.ci_high, color=colour, linewidth=1)
         axis.plot(cell.mean, y, marker, color=colour, markersize=4)
 

@@ -49,18 +49,19 @@ class _Rows:
     """
 
     def __init__(self, cells: pd.DataFrame) -> None:
-        methods = [
-            method
-            for method in dict.fromkeys(cells["method"])
-            if method not in LEVELS and "ref:" not in method
-        ]
+        methods = []
+        for method in dict.fromkeys(cells["method"]):
+            is_reference = "ref:" in method
+            if method not in LEVELS and not is_reference:
+                methods.append(method)
         self.outputs = OUTPUTS
         if "KerHRM" not in methods:
             first = methods[0]
             self.outputs = {first: ("", BLUE, "o")}
         main, *_ = self.outputs
         changed = dict.fromkeys(cells["change"])
-        self.changes = [main, *filter(None, changed)]
+        named = filter(None, changed)
+        self.changes = [main, *named]
         self.methods = [method for method in methods if method not in self.outputs]
 
     @property
@@ -75,10 +76,12 @@ class _Rows:
             row = self.changes.index(change) if change else 0
             # outputs of one change are next to each other
             number = [*self.outputs].index(method)
-            shift = 0.15 * (2 * number - len(self.outputs) + 1)
+            n_outputs = len(self.outputs)
+            shift = 0.15 * (2 * number - n_outputs + 1)
             return float(row) + shift
         if method in self.methods:
-            return len(self.changes) + self.methods.index(method)
+            number = self.methods.index(method)
+            return len(self.changes) + number
         return None
 
 
@@ -93,15 +96,18 @@ def changes(cells: pd.DataFrame) -> Figure:
     cells = where(cells, metric=metric)
     rows = _Rows(cells)
     bases = list(dict.fromkeys(cells["base"]))
+    n_panels = len(bases)
     height = 1.4 + ROW * len(rows.names)
     with style():
         size = (WIDTH, height)
-        figure, axes = subplots(1, len(bases), figsize=size, sharex=True, sharey=True)
-        for axis, base in zip(axes.flat, bases, strict=True):
+        figure, axes = subplots(1, n_panels, figsize=size, sharex=True, sharey=True)
+        panels = zip(axes.flat, bases, strict=True)
+        for axis, base in panels:
             of_base = where(cells, base=base)
             _draw_levels(axis, of_base)
             _draw_cells(axis, of_base, rows)
-            axis.set_title(plain(textwrap.fill(in_words(base), TITLE)))
+            words = textwrap.fill(in_words(base), TITLE)
+            axis.set_title(plain(words))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=3)
             if metric.endswith("acc"):
@@ -110,7 +116,8 @@ def changes(cells: pd.DataFrame) -> Figure:
         name_rows(axes.flat[0], rows.names)
         title = TITLES.get(metric, metric)
         heading = f"{title}; bars: {intervals(cells)}"
-        finish(figure, _entries(cells, rows), heading=heading)
+        entries = _entries(cells, rows)
+        finish(figure, entries, heading=heading)
     return figure
 
 
@@ -129,7 +136,8 @@ def _entries(cells: pd.DataFrame, rows: _Rows) -> list[Line2D]:
 
 def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in LEVELS.items():
-        for level in where(cells, method=method)["mean"]:
+        levels = where(cells, method=method)
+        for level in levels["mean"]:
             axis.axvline(level, linestyle=line, **LEVEL_LINE)
 
 
@@ -137,7 +145,8 @@ def _draw_cells(axis: Axes, cells: pd.DataFrame, rows: _Rows) -> None:
     """The mean of every cell, with its interval."""
     for cell in cells.itertuples():
         method = str(cell.method)
-        y = rows.height(method, str(cell.change))
+        change = str(cell.change)
+        y = rows.height(method, change)
         if y is None:
             continue
         colour, marker = OTHER_LOOK

@@ -32,7 +32,9 @@ LOOKS = (METHODS["KerHRM"], "o"), ("#D55E00", "^"), ("#009E73", "s")
 
 def is_crossed(scores: pd.DataFrame) -> bool:
     """Whether the seeds of scores are of several sources, each with each."""
-    return bool(scores["seed"].astype(str).str.fullmatch(SEED).any())
+    seeds = scores["seed"].astype(str)
+    is_pair = seeds.str.fullmatch(SEED)
+    return bool(is_pair.any())
 
 
 def crossed(scores: pd.DataFrame) -> Figure:
@@ -42,26 +44,31 @@ def crossed(scores: pd.DataFrame) -> Figure:
     apart is what this source alone changes.
     """
     result, *_ = results_of(scores)
-    scores = where(scores[primary(scores)], metric=result)
-    scores = scores[~scores["method"].str.startswith("ref: ")]
-    scores = scores.assign(**scores["seed"].str.extract(SEED))
+    scores = scores[primary(scores)]
+    scores = where(scores, metric=result)
+    is_reference = scores["method"].str.startswith("ref: ")
+    scores = scores[~is_reference]
+    sources = scores["seed"].str.extract(SEED)
+    scores = scores.assign(**sources)
     settings = list(dict.fromkeys(scores["setting"]))
     methods = list(dict.fromkeys(scores["method"]))
+    n_panels = len(settings)
     with style():
         size = (WIDTH, 2.6)
-        figure, grid = subplots(
-            1, len(settings), figsize=size, sharex=True, sharey=True
-        )
-        for axis, setting in zip(grid.flat, settings, strict=True):
-            _draw_sources(axis, where(scores, setting=setting), methods)
+        figure, grid = subplots(1, n_panels, figsize=size, sharex=True, sharey=True)
+        panels = zip(grid.flat, settings, strict=True)
+        for axis, setting in panels:
+            of_setting = where(scores, setting=setting)
+            _draw_sources(axis, of_setting, methods)
             axis.set_title(plain(in_words(setting)))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=4)
-        name_rows(grid[0, 0], list(SOURCES.values()))
-        entries = [
-            entry(method, *LOOKS[number % len(LOOKS)])
-            for number, method in enumerate(methods)
-        ]
+        names = list(SOURCES.values())
+        name_rows(grid[0, 0], names)
+        entries = []
+        for number, method in enumerate(methods):
+            look = LOOKS[number % len(LOOKS)]
+            entries.append(entry(method, *look))
         title = TITLES.get(result, result)
         heading = f"{title}: a mark is one seed's mean over the other rows' seeds"
         finish(figure, entries, heading=heading, columns=2)
@@ -72,10 +79,15 @@ def _draw_sources(axis: Axes, scores: pd.DataFrame, methods: list[str]) -> None:
     """Means by source, each method at its own height within the row."""
     for number, method in enumerate(methods):
         colour, marker = LOOKS[number % len(LOOKS)]
-        shift = 0.5 * ((number + 0.5) / len(methods) - 0.5)
+        place = (number + 0.5) / len(methods)
+        shift = 0.5 * (place - 0.5)
         of_method = where(scores, method=method)
         for y, source in enumerate(SOURCES):
-            means = of_method.groupby(source)["value"].mean()
-            heights = [y + shift] * len(means)
-            axis.hlines(y + shift, means.min(), means.max(), color=colour, linewidth=1)
+            by_source = of_method.groupby(source)
+            means = by_source["value"].mean()
+            height = y + shift
+            heights = [height] * len(means)
+            lowest = means.min()
+            highest = means.max()
+            axis.hlines(height, lowest, highest, color=colour, linewidth=1)
             axis.plot(means, heights, marker, color=colour, markersize=4.5)

@@ -42,10 +42,12 @@ def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure 
         return auxiliary(cells)
     if "_test=" in first:
         return shift(cells)
-    changed = cells["setting"].str.partition(",")[2]
+    parts = cells["setting"].str.partition(",")
+    changed = parts[2]
     if changed.nunique() > MANY:
         return changes(cells)
     has_accuracies = "test_acc" in set(scores["metric"])
-    if has_accuracies and set(VERSIONS) <= set(scores["method"]):
+    methods = set(scores["method"])
+    if has_accuracies and methods.issuperset(VERSIONS):
         return versions(scores, cells)
     return None

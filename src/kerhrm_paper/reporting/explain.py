@@ -52,24 +52,31 @@ def explain(
         If there is no such cell; the hint has those that are there.
     """
     if table not in run.tables:
+        known = ", ".join(run.tables) or "none"
         problem = f"{run.folder} has no table '{table}'"
-        raise KerhrmError(problem, f"it has {', '.join(run.tables) or 'none'}")
+        raise KerhrmError(problem, f"it has {known}")
     names = (setting, method, metric, selection)
     wanted = dict(zip(KEYS, names, strict=True))
     cell = _find(run, table, wanted)
     published = run.provenance.get("tables", {})
-    made = published.get(table) or facts(run.preset(), root, table)
+    made = published.get(table)
+    if not made:
+        made = facts(run.preset(), root, table)
     explanation: dict[str, Any] = {"cell": cell}
     for key in ("preset", "commit", "command"):
         explanation[key] = made.get(key)
     if not run.has(f"scores/{table}.csv.gz"):
         return explanation
     scores = run.scores(table)
-    rows = where(scores, **{key: cell[key] for key in KEYS})
-    data, learner = rows[["data", "learner"]].iloc[0]
+    wanted = {key: cell[key] for key in KEYS}
+    rows = where(scores, **wanted)
+    first = rows.iloc[0]
+    data = first["data"]
+    learner = first["learner"]
     explanation["data"] = data
     explanation["learner"] = learner or None
-    explanation["seeds"] = rows[["seed", "value"]].to_dict("records")
+    values = rows[["seed", "value"]]
+    explanation["seeds"] = values.to_dict("records")
     trained = learner
     try:
         options = RunOptions(run, root)
@@ -94,12 +101,14 @@ def _find(run: Run, table: str, names: dict[str, str | None]) -> dict[str, Any]:
     for key, name in names.items():
         if name is None:
             continue
-        known = "; ".join(dict.fromkeys(cells[key]))
+        distinct = dict.fromkeys(cells[key])
+        known = "; ".join(distinct)
         cells = where(cells, **{key: name})
         if cells.empty:
             problem = f"{run.folder}/tables/{table}.csv has no {key} {name!r}"
             raise KerhrmError(problem, f"it has {known}")
-    return cells.iloc[0].dropna().to_dict()
+    first = cells.iloc[0]
+    return first.dropna().to_dict()
 
 
 def _files(run: Run, table: str, data: str, learner: str) -> list[dict[str, Any]]:
@@ -108,7 +117,8 @@ def _files(run: Run, table: str, data: str, learner: str) -> list[dict[str, Any]
     name = f"tables/{table}.csv"
     published = run.provenance.get("files")
     if published:
-        return [{"file": name, "sha256": published.get(name)}]
+        sha256 = published.get(name)
+        return [{"file": name, "sha256": sha256}]
 
     def is_of_cell(file: str) -> bool:
         if file.count("/") < 2:  # of the whole run, or of a table

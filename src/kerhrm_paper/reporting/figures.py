@@ -59,7 +59,8 @@ def subplots(
 ) -> tuple[Figure, Any]:
     """A figure with a grid of axes (rows, columns), whatever the user's backend is."""
     figure = Figure(figsize=figsize)
-    return figure, figure.subplots(rows, columns, squeeze=False, **shared)
+    axes = figure.subplots(rows, columns, squeeze=False, **shared)
+    return figure, axes
 
 
 def save(figure: Figure, stem: str | Path) -> None:
@@ -112,14 +113,18 @@ def figure2(cells: pd.DataFrame) -> Figure:
     A column for each of :data:`COURSES` that has cells; both begin with ERM on the
     reduced features.
     """
-    cells = split(cells, "t").astype({"t": int})
+    cells = split(cells, "t")
+    cells = cells.astype({"t": int})
     known = set(cells["method"])
     methods = [method for method in COURSES if method in known]
-    is_erm = (cells["t"] == 0) & (cells["method"] == methods[0])
+    is_start = cells["t"] == 0
+    is_erm = is_start & (cells["method"] == methods[0])
     spans = []
     for method in methods:
         iterations = where(cells, method=method)["t"]
         spans.append(iterations.max() + 2)
+    widest = max(spans)
+    widths = np.clip(spans, widest / 2, None)
     with style():
         figure, grid = subplots(
             2,
@@ -128,9 +133,10 @@ def figure2(cells: pd.DataFrame) -> Figure:
             sharex="col",
             sharey="row",
             height_ratios=(1.6, 1),
-            width_ratios=np.clip(spans, max(spans) / 2, None),
+            width_ratios=widths,
         )
-        for method, (above, below) in zip(methods, grid.T, strict=True):
+        columns = zip(methods, grid.T, strict=True)
+        for method, (above, below) in columns:
             is_method = cells["method"] == method
             of_version = cells[is_erm | is_method].sort_values("t")
             _draw_accuracies(above, of_version)
@@ -140,7 +146,8 @@ def figure2(cells: pd.DataFrame) -> Figure:
             ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10])
             below.xaxis.set_major_locator(ticks)
         accuracy_axis = grid[0, 0]
-        accuracy_axis.set(ylabel="accuracy", ylim=(0, 1))
+        accuracy_axis.set_ylabel("accuracy")
+        accuracy_axis.set_ylim(0, 1)
         divergence_axis = grid[1, 0]
         divergence_axis.set_ylabel("KL divergence\nof P(Y | C) (nats)")
         highest = max(axis.dataLim.y1 for axis in grid[1])
@@ -154,7 +161,8 @@ def _draw_accuracies(axis: Axes, cells: pd.DataFrame) -> None:
     """Accuracies of a version by iteration, and what they are compared with."""
     _draw_curve(axis, cells, "train_acc")
     _draw_curve(axis, cells, "test_acc")
-    for accuracy in where(cells, t=0, metric="test_acc")["mean"]:
+    of_erm = where(cells, t=0, metric="test_acc")
+    for accuracy in of_erm["mean"]:
         axis.annotate(
             "ERM",
             (0, accuracy),
@@ -190,19 +198,23 @@ def split(cells: pd.DataFrame, name: str) -> pd.DataFrame:
     clip=train."""
     cells = cells[primary(cells)]
     parts = cells["setting"].str.partition(",")
-    first = parts[0].str.partition("=")[2]
-    return cells.assign(**{name: first, "variant": parts[2]})
+    options = parts[0].str.partition("=")
+    return cells.assign(**{name: options[2], "variant": parts[2]})
 
 
 def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
     """Make an axis logarithmic if linear would squeeze the small values."""
     finite = values[np.isfinite(values)]
-    if finite.size == 0 or finite.min() <= 0:
+    if finite.size == 0:
         return
-    if finite.max() > 12 * finite.min():
+    least = finite.min()
+    if least <= 0:
+        return
+    if finite.max() > 12 * least:
         axis.set(**{f"{which}scale": "log"})
         ticks = axis.xaxis if which == "x" else axis.yaxis
-        ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        locator = LogLocator(subs=(1, 2, 5))
+        ticks.set_major_locator(locator)
         ticks.set_major_formatter(StrMethodFormatter("{x:g}"))
         ticks.set_minor_formatter(NullFormatter())
 
@@ -239,7 +251,8 @@ def looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     one's own among them.
     """
     drawn = {}
-    names = [name for name in dict.fromkeys(methods) if not name.startswith("ref: ")]
+    every_name = dict.fromkeys(methods)
+    names = [name for name in every_name if not name.startswith("ref: ")]
     for method, color in METHODS.items():
         if method in names:
             drawn[method] = {"color": color, **DOTS}
@@ -248,7 +261,8 @@ def looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
             drawn[closed] = {"color": color, "linestyle": "--", **DOTS}
     others = [name for name in names if name not in drawn]
     for number, method in enumerate(others):
-        drawn[method] = FURTHER[number % len(FURTHER)]
+        place = number % len(FURTHER)
+        drawn[method] = FURTHER[place]
     return drawn
 
 
@@ -284,8 +298,9 @@ def entitle(axis: Axes, table: str, metric: str) -> None:
 def name_rows(axis: Axes, names: Sequence[str]) -> None:
     """Names left of the rows of a figure, from top to bottom."""
     texts = [plain(name) for name in names]
-    axis.set_yticks(range(len(names)), texts)
-    axis.set_ylim(len(names) - 0.5, -0.5)
+    n = len(texts)
+    axis.set_yticks(range(n), texts)
+    axis.set_ylim(n - 0.5, -0.5)
 
 
 def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
@@ -300,7 +315,8 @@ def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
     # the lowest keeps its place, and each pushes the next ones upwards
     steps = np.arange(len(names)) * gap
     placed = np.maximum.accumulate(wanted - steps) + steps
-    placed -= np.clip(placed.max(initial=0) - 1, 0, None)
+    excess = placed.max(initial=0) - 1
+    placed -= np.clip(excess, 0, None)
     for name, height in zip(names, placed, strict=True):
         _, colour = ends[name]
         axis.annotate(
@@ -334,4 +350,5 @@ def finish(
         points = figure.get_figwidth() * 72
         points_per_character = 0.55 * mpl.rcParams["font.size"]
         n_characters = int(points / points_per_character)
-        figure.suptitle(textwrap.fill(plain(title), n_characters))
+        text = textwrap.fill(plain(title), n_characters)
+        figure.suptitle(text)

@@ -39,21 +39,25 @@ def endpoints(tests: pd.DataFrame) -> Figure:
     the paper does not print, where these are known.  Parts of tables, and tables
     without any number, as of stand-ins, are left out.
     """
-    tests = tests[tests["part"].fillna("") == ""]
+    parts = tests["part"].fillna("")
+    tests = tests[parts == ""]
     if "lowest" not in tests:  # of a run from before there was a band
         tests = tests.assign(lowest=np.nan, highest=np.nan)
     is_number = tests["mean"].notna()
-    has_numbers = is_number.groupby(tests["table"]).transform("any")
+    by_table = is_number.groupby(tests["table"])
+    has_numbers = by_table.transform("any")
     if has_numbers.any():
         tests = tests[has_numbers]
     methods = list(dict.fromkeys(tests["method"]))
     tables = list(dict.fromkeys(tests["table"]))
     has_band = tests["lowest"].notna().any()
-    height = (1.2 if has_band else 0.9) + 0.22 * len(methods)
+    margins = 1.2 if has_band else 0.9
+    height = margins + 0.22 * len(methods)
     with style():
         size = (WIDTH, height)
         figure, axes = subplots(1, len(tables), figsize=size, sharey=True)
-        for axis, table in zip(axes.flat, tables, strict=True):
+        panels = zip(axes.flat, tables, strict=True)
+        for axis, table in panels:
             rows = where(tests, table=table)
             _draw_tests(axis, rows, methods)
             metric = rows["metric"].iloc[0]
@@ -68,7 +72,8 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         heading += "95 % interval, thick: paper exact"
         if has_band:
             heading += "\npale bar: means over the constants that are not printed"
-        finish(figure, entries, heading=heading, columns=min(len(entries), 4))
+        n_columns = min(len(entries), 4)
+        finish(figure, entries, heading=heading, columns=n_columns)
     return figure
 
 
@@ -77,12 +82,14 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
     margin = tests["margin"].max()
     axis.axvspan(-margin, margin, color="0.92", linewidth=0, zorder=0)
     axis.axvline(0, color="0.5", linewidth=0.8, zorder=1)
-    for test in tests.dropna(subset="mean").itertuples():
+    measured = tests.dropna(subset="mean")
+    for test in measured.itertuples():
         colour, marker = LOOKS[str(test.outcome)]
         y = methods.index(str(test.method))
         if np.isfinite(test.lowest):
-            band = [test.lowest - test.paper, test.highest - test.paper]
-            axis.hlines(y, *band, color=colour, linewidth=5, alpha=0.3, zorder=1.5)
+            low = test.lowest - test.paper
+            high = test.highest - test.paper
+            axis.hlines(y, low, high, color=colour, linewidth=5, alpha=0.3, zorder=1.5)
         interval = [test.ci_low, test.ci_high]
         axis.plot(interval, [y, y], color=colour, linewidth=0.9)
         exact = [test.ci_low_exact, test.ci_high_exact]

@@ -13,7 +13,8 @@ from typing import Any
 
 if __name__ == "__main__":
     # behind the installed packages, so that nothing hides one of these
-    folders = sys.argv.pop(1).split(os.pathsep)
+    imports = sys.argv.pop(1)
+    folders = imports.split(os.pathsep)
     sys.path += [folder for folder in folders if folder not in sys.path]
 
 from ipykernel.kernelapp import IPKernelApp

@@ -74,8 +74,8 @@ class _KernelManager(AsyncKernelManager):
     @property
     def kernel_spec(self) -> KernelSpec:
         """This interpreter, which imports from where this process does."""
-        folders = [str(Path(part).absolute()) for part in sys.path]
-        imports = os.pathsep.join(folders)
+        folders = [Path(part).absolute() for part in sys.path]
+        imports = os.pathsep.join(map(str, folders))
         options = ["-P", "-m", KERNEL, imports, "-f", "{connection_file}"]
         provisioner = {"provisioner_name": "local-provisioner"}
         return KernelSpec(
@@ -88,7 +88,8 @@ class _KernelManager(AsyncKernelManager):
         self, **options: Any
     ) -> None:
         folder = Path(self.connection_file).parent
-        await self._async_start_kernel(env=environment(folder), **options)
+        of_kernel = environment(folder)
+        await self._async_start_kernel(env=of_kernel, **options)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -130,7 +131,8 @@ def _sockets(folders: contextlib.ExitStack) -> dict[str, str]:
     """
     for place in SOCKETS:
         with contextlib.suppress(OSError, AttributeError):
-            folder = folders.enter_context(tempfile.TemporaryDirectory(dir=place))
+            temporary = tempfile.TemporaryDirectory(dir=place)
+            folder = folders.enter_context(temporary)
             with socket.socket(socket.AF_UNIX) as probe:
                 probe.bind(f"{folder}/k-0")
                 return {"transport": "ipc", "ip": f"{folder}/k"}
@@ -152,7 +154,8 @@ def render(
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
         with contextlib.ExitStack() as folders:
-            folder = Path(folders.enter_context(tempfile.TemporaryDirectory()))
+            temporary = tempfile.TemporaryDirectory()
+            folder = Path(folders.enter_context(temporary))
             executed = folder / "executed.ipynb"
             connection = {
                 "connection_file": str(folder / "connection.json"),
@@ -173,7 +176,8 @@ def render(
             )
             text = executed.read_text(encoding="utf-8")
     except papermill.PapermillExecutionError as error:
-        message = " ".join(error.evalue.split())  # one line
+        words = error.evalue.split()
+        message = " ".join(words)  # one line
         problem = f"{source}, cell {error.exec_count}: {error.ename}: {message}"
         raise KerhrmError(problem, None) from error
     except OSError as error:
@@ -181,13 +185,15 @@ def render(
         hint = "free disk space or let TMPDIR name another folder, then run again"
         raise KerhrmError(problem, hint) from error
     except RuntimeError as error:  # nbclient's, as of a kernel that was killed
-        message = " ".join(str(error).split())
+        words = str(error).split()
+        message = " ".join(words)
         problem = f"cannot execute {source}: {message}"
         hint = "give it more memory and time, then run again"
         raise KerhrmError(problem, hint) from error
     write_text(target, normalise(text))
     if page:
-        write_text(page, to_html(target, Path(page).stem))
+        title = Path(page).stem
+        write_text(page, to_html(target, title))
 
 
 def normalise(notebook: str) -> str:
@@ -195,8 +201,14 @@ def normalise(notebook: str) -> str:
     content = nbformat.reads(notebook, as_version=4)
     language_info = content.metadata.get("language_info", {})
     language = language_info.get("name", "python")
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    content.metadata = {"kernelspec": kernel, "language_info": {"name": language}}
+    content.metadata = {
+        "kernelspec": {
+            "display_name": "Python 3",
+            "language": "python",
+            "name": "python3",
+        },
+        "language_info": {"name": language},
+    }
     for number, cell in enumerate(content.cells):
         cell.id = f"cell-{number}"
         for key in VOLATILE:
@@ -240,8 +252,10 @@ def to_html(notebook: str | Path, title: str) -> str:
             heading = _heading(cell.source, heading)
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            heading = _heading(data.get("text/markdown", ""), heading)
-            png = output.get("metadata", {}).setdefault("image/png", {})
+            markdown = data.get("text/markdown", "")
+            heading = _heading(markdown, heading)
+            metadata = output.get("metadata", {})
+            png = metadata.setdefault("image/png", {})
             png["alt"] = f"Figure: {heading}"
     body, _ = exporter.from_notebook_node(content)
     return whole_page(title, body)

@@ -22,7 +22,8 @@ def names(config: Config) -> str:
     whole = config.resolved.whole
     learners = {}
     for name, learner in whole.learners.items():
-        learners[name] = ", ".join(learner.titles.values())
+        rows = learner.titles.values()
+        learners[name] = ", ".join(rows)
     data = {name: data.title for name, data in whole.data.items()}
     tables = {name: view.title for name, view in config.tables.items()}
     groups = {"data": data, "learners": learners, "tables": tables}
@@ -54,21 +55,28 @@ def table(config: Config, name: str) -> str:
     else:
         problem = f"no learner and no data set is called '{base}'"
         hint = "add --configfile FILE for your own; without a name all are listed"
-        raise KerhrmError(problem, closest(base, known) or hint)
+        hint = closest(base, known) or hint
+        raise KerhrmError(problem, hint)
     head = f"{base}+option=value+... names {kind} with other options; "
     head += "defaults, which files may change:"
-    return "\n".join([head, *_lines(schema)])
+    lines = _lines(schema)
+    return "\n".join([head, *lines])
 
 
 def _lines(schema: Mapping[str, Nameable]) -> list[str]:
     """A line for each option, its columns below each other."""
-    defaults = [f"+{key}={_default(option)}" for key, option in schema.items()]
+    defaults = []
+    for key, option in schema.items():
+        defaults.append(f"+{key}={_default(option)}")
     values = []
     for option in schema.values():
-        words = [_values(option), *_limits(option.annotation)]
+        limits = _limits(option.annotation)
+        words = [_values(option), *limits]
         values.append(", ".join(words))
-    default_width = min(WIDEST, max(map(len, defaults)))
-    value_width = min(WIDEST, max(map(len, values)))
+    widest_default = max(map(len, defaults))
+    widest_value = max(map(len, values))
+    default_width = min(WIDEST, widest_default)
+    value_width = min(WIDEST, widest_value)
     lines = []
     for number, option in enumerate(schema.values()):
         default = defaults[number].ljust(default_width)
@@ -80,7 +88,8 @@ def _lines(schema: Mapping[str, Nameable]) -> list[str]:
 
 def _values(option: Nameable) -> str:
     """What an option takes, in words; of a penalty the names that there are."""
-    if option.key.split(".")[-1] == "penalty":
+    name = option.key.split(".")[-1]
+    if name == "penalty":
         return "one of " + ", ".join(PENALTIES)
     return "none, or the options below" if option.group else option.values
 
@@ -93,7 +102,8 @@ def _default(option: Nameable) -> str:
         has_same_text = spell_value(value) == text
     except ValueError:
         return VALUE
-    is_none_alike = (value is None) == (option.default is None)
+    is_none = value is None
+    is_none_alike = is_none == (option.default is None)
     return text if has_same_text and is_none_alike else VALUE
 
 
@@ -105,7 +115,8 @@ def _limits(annotation: Any) -> list[str]:
 def _range(annotation: Any) -> Iterator[str]:
     """Limits that a type declares, as ``>= 0``, wherever in it they stand."""
     for part in typing.get_args(annotation):
-        for constraint in (part, *getattr(part, "metadata", ())):
+        constraints = (part, *getattr(part, "metadata", ()))
+        for constraint in constraints:
             for name, sign in SIGNS.items():
                 limit = getattr(constraint, name, None)
                 if isinstance(limit, int | float):

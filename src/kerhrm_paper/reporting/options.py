@@ -46,14 +46,17 @@ class RunOptions:
 
     def __init__(self, run: Run, root: Path = Path()) -> None:
         self.run = run
-        noted = json.loads(json.dumps(dict(run.config), default=str))
+        config = dict(run.config)
+        text = json.dumps(config, default=str)
+        noted = json.loads(text)
         noted.pop("raw_dir", None)  # the folder need not be here
         file = str(run.folder / "config.yaml")
         self.sources = sources_of_run(file, noted)
         merged, *changes = (content for _, _, content in self.sources.layers)
         self.tree: Tree = _known(merged, changes)
         try:
-            self.config = Config(resolved(self.sources, root / "config"))
+            cells = resolved(self.sources, root / "config")
+            self.config = Config(cells)
         except KerhrmError as error:
             problem = f"{file} is of another version"
             hint = f"git checkout the commit that made it ({error.problem})"
@@ -66,10 +69,15 @@ class RunOptions:
         data."""
         cell = self.config.data(data)
         whole = self.config.resolved.whole
-        general = {name: getattr(whole, name) for name in GENERAL}
-        keys: dict[str, Place] = {n: (n,) for n in general if n in self.tree}
+        general = {}
+        keys: dict[str, Place] = {}
+        for name in GENERAL:
+            general[name] = getattr(whole, name)
+            if name in self.tree:
+                keys[name] = (name,)
         seeds = {"seeds": cell.seeds.names}
-        keys_of_seeds: dict[str, Place] = {"seeds": ("data", cell.base, "seeds")}
+        place_of_seeds = ("data", cell.base, "seeds")
+        keys_of_seeds: dict[str, Place] = {"seeds": place_of_seeds}
         described = {
             "run": self._described(general, keys, "default"),
             "seeds": self._described(seeds, keys_of_seeds, "default"),
@@ -79,13 +87,15 @@ class RunOptions:
             "network": cell.network.model_dump(mode="json"),
             "features": cell.features.model_dump(mode="json"),
         }
-        for part, places in self.resolver.data_origins(data).items():
+        origins = self.resolver.data_origins(data)
+        for part, places in origins.items():
             default = f"default of the {part}"
             title = part
             if part == "options":
                 default = f"default of the data set {cell.generator}"
                 title = "data"
-            described[title] = self._described(values[part], places, default)
+            of_part = values[part]
+            described[title] = self._described(of_part, places, default)
         return described
 
     def of_learner(self, data: str, learner: str) -> Tree:
@@ -98,9 +108,10 @@ class RunOptions:
         values = cell.options.model_dump(mode="json")
         places = self.resolver.learner_origins(data, learner)
         described = self._described(values, places, default)
-        noted = self._noted(data, self.trained(data, learner))
+        trained = self.trained(data, learner)
+        in_run = self._noted(data, trained)
         in_force = {}
-        for name, value in (noted or values).items():
+        for name, value in (in_run or values).items():
             option = described.get(name)
             if option is None or option["value"] != value:
                 origin = "noted by the run; this version has another value"
@@ -114,7 +125,8 @@ class RunOptions:
 
     def chosen(self, data: str, learner: str) -> list[dict[str, float]]:
         """What a learner's own rule has chosen on each seed, where it has trained."""
-        name = f"{data}/{self.trained(data, learner)}/predictions.npz"
+        trained = self.trained(data, learner)
+        name = f"{data}/{trained}/predictions.npz"
         if not self.run.has(name):
             return []
         choices = []
@@ -122,14 +134,16 @@ class RunOptions:
         for prediction in replicates:
             names = prediction.chosen.tolist()
             numbers = prediction.choices.tolist()
-            choices.append(dict(zip(names, numbers, strict=True)))
+            by_name = dict(zip(names, numbers, strict=True))
+            choices.append(by_name)
         return choices
 
     def _noted(self, data: str, learner: str) -> Tree:
         """Options of a learner that the job which trained it has noted."""
         file = f"{data}/{learner}/predictions.npz"
         record = provenance.read(self.run.folder, file) or {}
-        learners = record.get("params", {}).get("learners", [])
+        params = record.get("params", {})
+        learners = params.get("learners", [])
         for params in learners:
             if params["name"] == learner:
                 return dict(params["options"])
@@ -143,9 +157,11 @@ class RunOptions:
         preset = self.run.preset(table)
         folder = self.run.folder
         words = [f"preset={preset}"]
-        if folder.name == preset and str(folder.parent) != "results":
+        is_elsewhere = str(folder.parent) != "results"
+        if folder.name == preset and is_elsewhere:
             words.append(f"results={folder.parent}")
-        for name, change in self._changes(table, data, learner).items():
+        changes = self._changes(table, data, learner)
+        for name, change in changes.items():
             words.append(f"{name}={json.dumps(change)}")
         command = ["snakemake", "--cores", "2", table]
         return shlex.join([*command, "--config", *words])
@@ -166,14 +182,16 @@ class RunOptions:
     def _keys_of_cell(self, table: str, data: str, learner: str) -> Iterator[Key]:
         """Keys of the configuration on which a cell of a table depends."""
         for name, value in self.tree.items():
-            if not isinstance(value, dict) and name not in ELSEWHERE:
+            is_entry = isinstance(value, dict) or name in ELSEWHERE
+            if not is_entry:
                 yield (name,)
         yield ("tables", table)
         yield ("data", base_of(data))
         if learner:
             cell = self.config.learner(data, learner)
             yield ("learners", cell.base)
-            declared = self.config.resolved.whole.learners[cell.base]
+            learners = self.config.resolved.whole.learners
+            declared = learners[cell.base]
             yield ("selected", cell.selected_on, declared.tuned_as or cell.base)
 
     def _described(
@@ -202,7 +220,8 @@ class RunOptions:
                 file, above, _ = self.files.find(key)
                 key = key[len(above) :]
         kind = "selected: " if place[0] == "selected" else ""
-        return f"{kind}{file}: {'.'.join(map(str, key))}"
+        dotted = ".".join(map(str, key))
+        return f"{kind}{file}: {dotted}"
 
 
 def _known(written: Tree, changes: Sequence[Tree]) -> Tree:
@@ -217,7 +236,8 @@ def _known(written: Tree, changes: Sequence[Tree]) -> Tree:
             first = error.errors()[0]
             *above, last = first["loc"]
             entry = _get(written, above)
-            if "no such key" not in first["msg"] or not isinstance(entry, dict):
+            is_unknown_key = "no such key" in first["msg"]
+            if not is_unknown_key or not isinstance(entry, dict):
                 return written  # which is refused when it is resolved
             for tree in (written, *changes):
                 entry = _get(tree, above)
@@ -237,7 +257,8 @@ def _files(preset: str, root: Path) -> Sources | None:
 
 def _get(tree: Any, key: Iterable[Any]) -> Any:
     for part in key:
-        if not isinstance(tree, dict) or part not in tree:
+        is_there = isinstance(tree, dict) and part in tree
+        if not is_there:
             return ABSENT
         tree = tree[part]
     return tree
@@ -251,11 +272,13 @@ def _put(tree: Tree, key: Key, value: Any) -> None:
 
 def _beyond(value: Any, base: Any) -> Any:
     """What a value says that another one does not; ABSENT: nothing."""
-    if not isinstance(value, dict) or not isinstance(base, dict):
+    are_trees = isinstance(value, dict) and isinstance(base, dict)
+    if not are_trees:
         return ABSENT if value == base else value
     changes = {}
     for key, inner in value.items():
-        change = _beyond(inner, base.get(key, ABSENT))
+        base_inner = base.get(key, ABSENT)
+        change = _beyond(inner, base_inner)
         if change is not ABSENT:
             changes[key] = change
     return changes or ABSENT

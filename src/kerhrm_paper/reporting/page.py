@@ -13,7 +13,8 @@ def framed(markup: str) -> str:
     """
     content = BeautifulSoup(markup, "html.parser")
     for table in content.find_all("table"):
-        frame = content.new_tag("div", attrs={"class": "frame", "tabindex": "0"})
+        attributes = {"class": "frame", "tabindex": "0"}
+        frame = content.new_tag("div", attrs=attributes)
         table.wrap(frame)
     for header in content.find_all("th"):
         if not header.get_text(strip=True):
@@ -25,5 +26,6 @@ def page(title: str, body: str) -> str:
     """A page of some HTML, which is taken as it is; the title is plain text."""
     frame = files("kerhrm_paper.reporting") / "page.html"
     text = frame.read_text(encoding="utf-8")
-    text = text.replace("{title}", escape(title), 1)
+    shown = escape(title)
+    text = text.replace("{title}", shown, 1)
     return text.replace("{body}", body, 1)

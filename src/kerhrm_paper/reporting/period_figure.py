@@ -57,15 +57,20 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
     variants = [variant for variant in every_variant if UNTESTED not in variant]
     main_title = "no change" if mark else "as in the paper"
     with style():
-        figure, axes = subplots(1, len(variants), figsize=(WIDTH, 3.2), sharey=True)
+        size = (WIDTH, 3.2)
+        figure, axes = subplots(1, len(variants), figsize=size, sharey=True)
         panels = []
-        for axis, variant in zip(axes.flat, variants, strict=True):
+        unchanged = where(cells, variant=variants[0])
+        first_years = [period[:4] for period in periods]
+        every_other = range(0, len(periods), 2)
+        drawn = zip(axes.flat, variants, strict=True)
+        for axis, variant in drawn:
             ends = _draw_methods(axis, cells, variant, periods)
-            _draw_references(axis, where(cells, variant=variants[0]))
+            _draw_references(axis, unchanged)
             title = in_words(variant) if variant else main_title
-            axis.set(xlabel="built", title=plain(title))
-            first_years = [period[:4] for period in periods]
-            axis.set_xticks(range(0, len(periods), 2), first_years[::2])
+            axis.set_xlabel("built")
+            axis.set_title(plain(title))
+            axis.set_xticks(every_other, first_years[::2])
             panels.append((axis, ends))
         _fit_scales([axis for axis, _ in panels])
         for axis, ends in panels:
@@ -87,7 +92,8 @@ def _draw_methods(
     """A curve for each method of a variant; its right end, by name."""
     ends: Ends = {}
     of_variant = where(cells, variant=variant)
-    for method, look in looks(cells["method"]).items():
+    every_look = looks(cells["method"])
+    for method, look in every_look.items():
         name = NAMES.get(method, method)
         rows = where(of_variant, method=method)
         ends |= _draw_curve(axis, rows, periods, name, look)
@@ -106,13 +112,16 @@ def _draw_curve(
     look: Mapping[str, Any],
 ) -> Ends:
     """A curve over the periods; its right end by name, none without a value."""
-    rows = cells.set_index("period").reindex(periods)
-    if rows["mean"].isna().all():
+    by_period = cells.set_index("period")
+    rows = by_period.reindex(periods)
+    means = rows["mean"]
+    if means.isna().all():
         return {}
     low = rows["ci_low"].clip(LOWEST)
-    rows = rows.assign(x=range(len(rows)), ci_low=low)
+    places = range(len(rows))
+    rows = rows.assign(x=places, ci_low=low)
     curve(axis, "x", rows, 0.1, **look)
-    last = float(rows["mean"].iloc[-1])
+    last = float(means.iloc[-1])
     return {name: (last, look["color"])}
 
 
@@ -120,7 +129,8 @@ def _draw_references(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in REFERENCES.items():
         means = where(cells, method=method)["mean"]
         if len(means):
-            axis.plot(range(len(means)), means, color=GREY, linestyle=line, **LINE)
+            places = range(len(means))
+            axis.plot(places, means, color=GREY, linestyle=line, **LINE)
 
 
 def _fit_scales(axes: list[Axes]) -> None:
@@ -132,4 +142,6 @@ def _fit_scales(axes: list[Axes]) -> None:
     means = means[np.isfinite(means)]
     for axis in axes:
         fit_scale(axis, means, "y")
-    axes[0].set_ylim(means.min() / 1.3, means.max() * 1.3)
+    lowest = means.min() / 1.3
+    highest = means.max() * 1.3
+    axes[0].set_ylim(lowest, highest)

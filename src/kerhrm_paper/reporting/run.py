@@ -57,16 +57,20 @@ class Run:
     def preset(self, table: str = "") -> str:
         """The preset of the run, or of one of its tables, where they differ."""
         tables = self.provenance.get("tables", {})
-        of_table = tables.get(table, {}).get("preset")
-        return str(of_table or self.config.get("preset", ""))
+        of_table = tables.get(table, {})
+        preset = of_table.get("preset") or self.config.get("preset", "")
+        return str(preset)
 
     def mark(self, cells: pd.DataFrame | None = None) -> str:
         """How the run differs from the published options.
 
         Of some cells, also stand-ins for real data.
         """
-        mark = str(self.config.get("mark", ""))
-        return mark if cells is None else notice(cells, mark)
+        noted = self.config.get("mark", "")
+        mark = str(noted)
+        if cells is None:
+            return mark
+        return notice(cells, mark)
 
     @property
     def tables(self) -> list[str]:
@@ -113,7 +117,9 @@ class Run:
 
         None where the run has no such file.
         """
-        return self._csv(BAND) if self.has(BAND) else None
+        if not self.has(BAND):
+            return None
+        return self._csv(BAND)
 
     def scores(self, table: str) -> pd.DataFrame:
         """Values of every seed."""
@@ -149,7 +155,8 @@ def read_scores(path: str | Path) -> pd.DataFrame:
     """Scores of a table of another run, by the path of their file."""
     file = Path(path)
     name = file.name.removesuffix(".csv.gz")
-    return Run(file.parents[1]).scores(name)
+    run = Run(file.parents[1])
+    return run.scores(name)
 
 
 def _place(table: str) -> tuple[bool, bool, str]:

@@ -73,21 +73,26 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
     over settings is next to the paper's over the same settings.
     """
     result, *_ = results_of(scores)
-    scores = where(scores[primary(scores)], metric=result)
-    own = where(cells[primary(cells)], metric=result)
+    own_scores = scores[primary(scores)]
+    own_cells = cells[primary(cells)]
+    scores = where(own_scores, metric=result)
+    own = where(own_cells, metric=result)
     is_level = scores["method"].isin(REFERENCES)
     rows = _rows(scores[~is_level], own)
     n_lines = max(row.lines.count("\n") + 1 for row in rows)
     with style():
-        height = 1.2 + LINE_HEIGHT * max(n_lines, 1.8) * len(rows)
-        figure, grid = subplots(1, 1, figsize=(WIDTH, height))
+        row_height = LINE_HEIGHT * max(n_lines, 1.8)
+        height = 1.2 + row_height * len(rows)
+        size = (WIDTH, height)
+        figure, grid = subplots(1, 1, figsize=size)
         axis = grid[0, 0]
         for y, row in enumerate(rows):
             _draw_row(axis, row, y)
         _draw_levels(axis, scores[is_level])
         name_rows(axis, [row.lines for row in rows])
         if not result.endswith("_acc"):
-            fit_scale(axis, scores["value"].to_numpy(), "x")
+            values = scores["value"].to_numpy()
+            fit_scale(axis, values, "x")
         axis.set_xlabel(_label(result, rows))
         axis.grid(axis="x")
         means = [row.values.mean() for row in rows]
@@ -104,27 +109,36 @@ def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     methods = list(dict.fromkeys(scores["method"]))
     methods.sort(key=lambda method: method.startswith("ref: "))
     words = differences(dict.fromkeys(scores["setting"]))
-    pairs = scores[["method", "setting"]].drop_duplicates()
+    pairs = scores[["method", "setting"]]
+    pairs = pairs.drop_duplicates()
     are_rows = len(words) > 1 and len(pairs) <= MANY_ROWS
     rows = []
     for method in methods:
         of_method = where(scores, method=method)
-        printed = where(cells, method=method).set_index("setting")["paper"]
-        own_settings = dict.fromkeys(of_method["setting"])
-        groups = [[setting] for setting in own_settings]
-        for group in groups if are_rows else [list(own_settings)]:
+        cells_of_method = where(cells, method=method)
+        printed = cells_of_method.set_index("setting")["paper"]
+        own_settings = list(dict.fromkeys(of_method["setting"]))
+        groups = [own_settings]
+        if are_rows:
+            groups = [[setting] for setting in own_settings]
+        for group in groups:
             name = method_name(method)
-            if are_rows and words[group[0]]:
-                name += f", {words[group[0]]}"
-            rows.append(Row(name, _runs(of_method, group), _mean(printed, group)))
+            first, *_ = group
+            if are_rows and words[first]:
+                name += f", {words[first]}"
+            runs = _runs(of_method, group)
+            paper = _mean(printed, group)
+            rows.append(Row(name, runs, paper))
     return rows
 
 
 def _runs(scores: pd.DataFrame, settings: Iterable[str]) -> list[np.ndarray]:
     """Values of a method's seeds, by setting."""
-    return [
-        where(scores, setting=setting)["value"].to_numpy(float) for setting in settings
-    ]
+    runs = []
+    for setting in settings:
+        of_setting = where(scores, setting=setting)
+        runs.append(of_setting["value"].to_numpy(float))
+    return runs
 
 
 def _mean(printed: pd.Series, settings: list[str]) -> float:
@@ -138,11 +152,13 @@ def _draw_row(axis: Axes, row: Row, y: int) -> None:
     band = 0.7 / len(row.runs)
     for number, values in enumerate(row.runs):
         # multiples of the golden ratio keep neighbours apart
-        places = np.arange(len(values)) * 0.618 % 1
+        n = len(values)
+        places = np.arange(n) * 0.618 % 1
         heights = y - 0.35 + band * (number + places)
         axis.plot(values, heights, "o", markeredgewidth=0, **RUN)
     values = row.values
-    n_failed = int(np.isnan(values).sum())
+    is_failed = np.isnan(values)
+    n_failed = int(is_failed.sum())
     if n_failed:
         axis.annotate(
             f"{n_failed} of {len(values)} runs failed",
@@ -151,17 +167,20 @@ def _draw_row(axis: Axes, row: Row, y: int) -> None:
             **FAILED,
         )
     # as in the table, no mean of the runs that succeeded
-    axis.plot(values.mean(), y, "|", **MEAN)
+    mean = values.mean()
+    axis.plot(mean, y, "|", **MEAN)
     axis.plot(row.paper, y, "D", **PAPER)
 
 
 def _draw_levels(axis: Axes, scores: pd.DataFrame) -> None:
     """Lines for references at their mean results, each with its name above."""
-    means = scores.groupby("method", sort=False)["value"].mean()
+    by_method = scores.groupby("method", sort=False)
+    means = by_method["value"].mean()
     for number, (method, level) in enumerate(means.items()):
         name, line = REFERENCES[str(method)]
         axis.axvline(level, color=GREY, **LINE, linestyle=line)
-        is_right = level > sum(axis.get_xlim()) / 2
+        middle = sum(axis.get_xlim()) / 2
+        is_right = level > middle
         axis.annotate(
             name,
             (level, 1.0),
@@ -187,10 +206,11 @@ def _write(
     axis: Axes, numbers: Iterable[float], heading: str, points: float, colour: str
 ) -> None:
     """A column of numbers right of the rows, empty where there is none."""
-    texts = [
-        plain(f"{number:.2f}") if np.isfinite(number) else "" for number in numbers
-    ]
-    for y, text in enumerate([heading, *texts], -1):
+    texts = [heading]
+    for number in numbers:
+        text = plain(f"{number:.2f}") if np.isfinite(number) else ""
+        texts.append(text)
+    for y, text in enumerate(texts, -1):
         axis.annotate(
             text,
             (1, y),

@@ -68,14 +68,20 @@ def selection(scores: Mapping[str, pd.DataFrame]) -> Figure:
         return empty
     methods = _methods(drawn)
     with style():
-        size = (WIDTH, 1.2 + ROW * len(methods))
+        height = 1.2 + ROW * len(methods)
+        size = (WIDTH, height)
         figure, axes = subplots(1, len(drawn), figsize=size, sharey=True)
-        for axis, (table, means) in zip(axes.flat, drawn.items(), strict=True):
+        panels = zip(axes.flat, drawn.items(), strict=True)
+        for axis, (table, means) in panels:
             for y, method in enumerate(methods):
-                _draw_row(axis, where(means, method=method), y)
+                of_method = where(means, method=method)
+                _draw_row(axis, of_method, y)
             metric, *_ = results_of(scores[table])
             entitle(axis, table, metric)
-        names = [textwrap.fill(name.removeprefix("ref: "), NAME) for name in methods]
+        names = []
+        for method in methods:
+            name = method.removeprefix("ref: ")
+            names.append(textwrap.fill(name, NAME))
         name_rows(axes.flat[0], names)
         entries = []
         for criterion, (colour, marker) in LOOKS.items():
@@ -110,12 +116,15 @@ def _means(scores: pd.DataFrame) -> pd.DataFrame:
     """Mean result of a table by method and criterion, where there are several."""
     result, *_ = results_of(scores)
     rows = where(scores, metric=result)
-    n_criteria = rows.groupby("method")["selection"].transform("nunique")
+    by_method = rows.groupby("method")
+    n_criteria = by_method["selection"].transform("nunique")
     rows = rows[n_criteria > 1]
     if stand_ins(scores):
         rows = rows.iloc[:0]
-    means = rows.groupby(KEYS, sort=False)["value"].mean().reset_index()
-    return means.assign(selection=means["selection"].replace(SAME))
+    groups = rows.groupby(KEYS, sort=False)
+    means = groups["value"].mean().reset_index()
+    criteria = means["selection"].replace(SAME)
+    return means.assign(selection=criteria)
 
 
 def _draw_row(axis: Axes, means: pd.DataFrame, y: int) -> None:
@@ -124,10 +133,14 @@ def _draw_row(axis: Axes, means: pd.DataFrame, y: int) -> None:
         transform = axis.get_yaxis_transform()
         axis.text(0.5, y, "not run", transform=transform, **ABSENT)
         return
-    honest = means.loc[means["selection"] != ORACLE, "value"]
-    axis.hlines(y, honest.min(), honest.max(), color="0.85", linewidth=7, zorder=1)
+    is_honest = means["selection"] != ORACLE
+    honest = means.loc[is_honest, "value"]
+    lowest = honest.min()
+    highest = honest.max()
+    axis.hlines(y, lowest, highest, color="0.85", linewidth=7, zorder=1)
     for number, (criterion, (colour, marker)) in enumerate(LOOKS.items()):
         place = (number + 0.5) / len(LOOKS) - 0.5
         values = where(means, selection=criterion)["value"]
-        heights = [y + 0.9 * place] * len(values)
+        height = y + 0.9 * place
+        heights = [height] * len(values)
         axis.plot(values, heights, marker, color=colour, markersize=4, zorder=2)

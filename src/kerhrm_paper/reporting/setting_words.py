@@ -40,7 +40,8 @@ def in_words(setting: str) -> str:
     >>> in_words("14x14,options=public")
     "14×14 pixels, authors' options"
     """
-    return ", ".join(_option(option) for option in setting.split(","))
+    words = [_option(option) for option in setting.split(",")]
+    return ", ".join(words)
 
 
 def differences(settings: Iterable[str]) -> dict[str, str]:
@@ -52,11 +53,13 @@ def differences(settings: Iterable[str]) -> dict[str, str]:
     {'14x14': '', '14x14,reference=50': '50 reference steps'}
     """
     options = {setting: setting.split(",") for setting in settings}
-    shared = set.intersection(*map(set, options.values()))
-    return {
-        setting: ", ".join(_option(option) for option in own if option not in shared)
-        for setting, own in options.items()
-    }
+    every_set = map(set, options.values())
+    shared = set.intersection(*every_set)
+    differing = {}
+    for setting, own in options.items():
+        words = [_option(option) for option in own if option not in shared]
+        differing[setting] = ", ".join(words)
+    return differing
 
 
 def _option(option: str) -> str:

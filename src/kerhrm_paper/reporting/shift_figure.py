@@ -42,28 +42,34 @@ def shift(cells: pd.DataFrame) -> Figure:
     ``e_test``.
     """
     cells = _with_shares(cells[primary(cells)])
-    panels = list(cells.groupby(["data_title", "variant"], sort=False))
-    n_columns = 4 if len(panels) > 4 else min(len(panels), 2)
-    n_rows = -(-len(panels) // n_columns)
+    groups = cells.groupby(["data_title", "variant"], sort=False)
+    panels = list(groups)
+    n_panels = len(panels)
+    n_columns = 4 if n_panels > 4 else min(n_panels, 2)
+    n_rows = -(-n_panels // n_columns)
     entries = _entries(cells)
     n_lines = -(-len(entries) // LEGEND)
+    height = 0.7 + 0.15 * n_lines + 1.55 * n_rows
+    every_look = looks(cells["method"])
     with style():
         figure, grid = subplots(
             n_rows,
             n_columns,
-            figsize=(WIDTH, 0.7 + 0.15 * n_lines + 1.55 * n_rows),
+            figsize=(WIDTH, height),
             sharex=True,
             sharey=True,
         )
-        for unused in grid.flat[len(panels) :]:
+        for unused in grid.flat[n_panels:]:
             unused.remove()
         for axis, panel in zip(grid.flat, panels, strict=False):
             (title, variant), of_panel = panel
             _draw_levels(axis, of_panel)
-            _draw_curves(axis, of_panel, looks(cells["method"]))
+            _draw_curves(axis, of_panel, every_look)
             axis.set_title(f"{title}\n{_variant_title(variant)}", loc="left")
         for axis in grid[:, 0]:
-            axis.set(ylabel="test accuracy", ylim=(0, 1.02), xlim=(0, 1))
+            axis.set_ylabel("test accuracy")
+            axis.set_xlim(0, 1)
+            axis.set_ylim(0, 1.02)
             axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
             axis.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
         heading = "share of test rows whose spurious feature agrees with the label"
@@ -76,8 +82,10 @@ def _entries(cells: pd.DataFrame) -> list[Line2D]:
     """Entries of the legend."""
     known = set(cells["method"])
     entries = []
-    for method, look in looks(cells["method"]).items():
-        entries.append(Line2D([], [], label=method, **look))
+    every_look = looks(cells["method"])
+    for method, look in every_look.items():
+        mark = Line2D([], [], label=method, **look)
+        entries.append(mark)
     for method, (name, line) in LEVELS.items():
         if method in known:
             entries.append(line_entry(name, line))
@@ -94,7 +102,8 @@ def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
     if stand_ins(cells[is_coloured]):
         images = "coloured stand-ins"
     data_title = np.where(is_coloured, images, "synthetic")
-    return cells.assign(share=share, variant=parts["variant"], data_title=data_title)
+    variant = parts["variant"]
+    return cells.assign(share=share, variant=variant, data_title=data_title)
 
 
 def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
@@ -102,7 +111,8 @@ def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in LEVELS.items():
         rows = where(cells, method=method)
         if len(rows):
-            axis.axhline(rows["mean"].mean(), color=GREY, **LINE, linestyle=line)
+            level = rows["mean"].mean()
+            axis.axhline(level, color=GREY, **LINE, linestyle=line)
 
 
 def _draw_curves(
@@ -110,7 +120,8 @@ def _draw_curves(
 ) -> None:
     """A curve for each method, by how it looks."""
     for method, look in of_methods.items():
-        rows = where(cells, method=method).sort_values("share")
+        rows = where(cells, method=method)
+        rows = rows.sort_values("share")
         if len(rows):
             curve(axis, "share", rows, **look)
 

@@ -54,13 +54,16 @@ def escape(text: object, kind: Kind) -> str:
     >>> escape("fee_$", "latex"), escape("<b>", "html"), escape("a|b", "markdown")
     ('fee\\_\\$', '&lt;b&gt;', 'a\\|b')
     """
-    line = " ".join(str(text).split())
+    words = str(text).split()
+    line = " ".join(words)
     if kind == "html":
         return html.escape(line)
     if kind == "latex":
-        return "".join(LATEX.get(character, character) for character in line)
-    escaped = MARKDOWN.sub(r"\\\1", line)
-    return escaped.replace("\\<", "&lt;").replace("\\&", "&amp;")
+        escaped = [LATEX.get(character, character) for character in line]
+        return "".join(escaped)
+    marked = MARKDOWN.sub(r"\\\1", line)
+    marked = marked.replace("\\<", "&lt;")
+    return marked.replace("\\&", "&amp;")
 
 
 def metrics_of(cells: pd.DataFrame) -> list[str]:
@@ -105,13 +108,15 @@ def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     wide = wide.loc[rows, settings]
     if len(settings) < MANY_SETTINGS:
         return wide.reset_index()
-    wide.index = pd.Index(_row_names(wide.index))
+    names = _row_names(wide.index)
+    wide.index = pd.Index(names)
     return wide.T.reset_index()
 
 
 def _row_names(rows: pd.MultiIndex) -> list[str]:
     """Methods, with their criterion where there are several."""
-    has_several = rows.get_level_values("method").duplicated(keep=False)
+    methods = rows.get_level_values("method")
+    has_several = methods.duplicated(keep=False)
     names = []
     for row, is_ambiguous in zip(rows, has_several, strict=True):
         method, selection = row
@@ -132,11 +137,13 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
     if "setting" in texts:
         results = texts.drop(columns="setting")
         options = option_columns(texts["setting"])
-        if not results.columns.intersection(options.columns).empty:
+        shared = results.columns.intersection(options.columns)
+        if not shared.empty:
             options = texts[["setting"]]  # a method is called like an option
         names = [*options]
         texts = pd.concat([options, results], axis=1)
-    texts[names] = texts[names].map(lambda name: escape(name, kind))
+    named = texts[names]
+    texts[names] = named.map(lambda name: escape(name, kind))
     columns = [escape(name, kind) for name in texts.columns]
     texts.columns = pd.Index(columns)
     texts = texts.fillna("\N{EN DASH}")
@@ -160,7 +167,8 @@ def option_columns(settings: pd.Series) -> pd.DataFrame:
     for setting in settings:
         pairs = [word.partition("=") for word in setting.split(",")]
         options = {option: value for option, _, value in pairs}
-        if len(options) < len(pairs) or not all(equals for _, equals, _ in pairs):
+        have_values = all(equals for _, equals, _ in pairs)
+        if len(options) < len(pairs) or not have_values:
             return settings.to_frame()
         rows.append(options)
     columns = pd.DataFrame(rows, index=settings.index)
@@ -186,7 +194,8 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
         caption = f"{title}: {metric_title}" if title else metric_title
         of_metric = where(cells, metric=metric)
         styler = style(of_metric, kind)
-        table = _written(styler, kind, escape(caption, kind))
+        escaped = escape(caption, kind)
+        table = _written(styler, kind, escaped)
         tables.append(table)
     return "\n".join(tables)
 
@@ -194,9 +203,11 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
 def _written(styler: Styler, kind: Kind, caption: str) -> str:
     """A table in a format, with its caption."""
     if kind == "html":
-        return styler.set_caption(caption).to_html(exclude_styles=True)
+        styler = styler.set_caption(caption)
+        return styler.to_html(exclude_styles=True)
     if kind == "latex":
-        environment = "table*" if len(styler.columns) > NARROW else "table"
+        is_wide = len(styler.columns) > NARROW
+        environment = "table*" if is_wide else "table"
         body = styler.to_latex(hrules=True)
         return (
             f"\\begin{{{environment}}}\n\\centering\n\\caption{{{caption}}}\n"
@@ -223,10 +234,12 @@ def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
     if cell["verdict"] == "failed":
         return "failed"
     text = f"{cell['mean']:.3f}"
-    if cell["n_seeds"] > 1 and cell["std"] > 0:
+    has_spread = cell["n_seeds"] > 1 and cell["std"] > 0
+    if has_spread:
         sign = "$\\pm$" if kind == "latex" else "\N{PLUS-MINUS SIGN}"
         text += f" {sign} {cell['std']:.3f}"
-    if pd.isna(cell["paper"]) or not cell["own"]:
+    is_printed = pd.notna(cell["paper"])
+    if not is_printed or not cell["own"]:
         return text
     paper = f"({cell['paper']:.3f})"
     if kind == "latex":
@@ -252,7 +265,9 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     rows = cells[is_of_paper & is_result]
     is_worst = rows["metric"].isin(WORST)
     means = rows["mean"]
-    rows = rows.assign(here=means.mask(is_worst), worst=means.where(is_worst))
+    here = means.mask(is_worst)
+    worst = means.where(is_worst)
+    rows = rows.assign(here=here, worst=worst)
     columns = ["here", "paper", "worst"]
     means = rows.pivot_table(columns, "method", "table", sort=False)
     means = means.swaplevel(axis=1)
@@ -276,12 +291,15 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     both.
     """
     metrics = [*results_of(cells), "train_acc"]
-    rows = cells[cells["metric"].isin(metrics)]
-    n_criteria = rows.groupby("method")["selection"].transform("nunique")
+    is_shown = cells["metric"].isin(metrics)
+    rows = cells[is_shown]
+    by_method = rows.groupby("method")
+    n_criteria = by_method["selection"].transform("nunique")
     rows = rows[n_criteria > 1]
     if rows.empty:
         return rows
-    wide = rows.pivot_table("mean", ["metric", "method"], "selection", sort=False)
+    index = ["metric", "method"]
+    wide = rows.pivot_table("mean", index, "selection", sort=False)
     return wide[_in_order(wide)]
 
 
@@ -297,10 +315,13 @@ def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
         for option in sorted(options):
             value = spelled_value(options[option])
             rows.append((data, method, option, criterion, value))
-    long = pd.DataFrame(rows, columns=[*keys, "selection", "value"])
-    order = pd.MultiIndex.from_frame(long[keys].drop_duplicates())
+    columns = [*keys, "selection", "value"]
+    long = pd.DataFrame(rows, columns=columns)
+    distinct = long[keys].drop_duplicates()
+    order = pd.MultiIndex.from_frame(distinct)
     wide = long.pivot(index=keys, columns="selection", values="value")
-    wide = wide.reindex(order)[_in_order(wide)]
+    criteria = _in_order(wide)
+    wide = wide.reindex(order)[criteria]
     wide = wide.fillna("").reset_index()
     return wide.rename_axis(None, axis=1)
 
@@ -310,8 +331,10 @@ def without_repeats(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
     shown = {}
     for i, key in enumerate(keys, 1):
         above = rows[[*keys[:i]]]
-        repeats = (above == above.shift()).all(axis=1)
-        shown[key] = rows[key].mask(repeats, "")
+        is_same = above == above.shift()
+        repeats = is_same.all(axis=1)
+        column = rows[key]
+        shown[key] = column.mask(repeats, "")
     return rows.assign(**shown)
 
 
@@ -337,7 +360,9 @@ def spelled_value(value: Any) -> str:
     """A value of an option; a list of one value as this value."""
     if isinstance(value, list):
         texts = [spelled_value(item) for item in value]
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        if len(texts) == 1:
+            return texts[0]
+        return f"[{', '.join(texts)}]"
     if isinstance(value, float):
         return f"{value:g}"
     return str(value)

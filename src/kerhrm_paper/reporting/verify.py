@@ -53,9 +53,11 @@ def stored(reference: Path, preset: str) -> dict[str, Run]:
         published[table] = of_preset
     if not published:
         presets = {top.preset(table) for table in top.tables}
-        presets |= {path.parent.name for path in reference.glob("*/tables")}
+        for tables in reference.glob("*/tables"):
+            presets.add(tables.parent.name)
+        known = ", ".join(sorted(presets)) or "none at all"
         problem = f"{reference} has no tables at preset {preset}"
-        hint = f"it has {', '.join(sorted(presets)) or 'none at all'}"
+        hint = f"it has {known}"
         raise KerhrmError(problem, hint)
     return published
 
@@ -71,7 +73,8 @@ def verify(run: Run, reference: Path) -> Verification:
     Raises KerhrmError if nothing is published at that preset, or the run has none of
     those tables.
     """
-    if run.folder.resolve().is_relative_to(reference.resolve()):
+    published_folder = reference.resolve()
+    if run.folder.resolve().is_relative_to(published_folder):
         problem = f"{run.folder} is published itself"
         raise KerhrmError(problem, "name the folder of a run, as results/fresh")
     published = stored(reference, run.preset())
@@ -88,17 +91,21 @@ def verify(run: Run, reference: Path) -> Verification:
         problem = f"{run.folder} has only stand-ins for real data"
         hint = "set KERHRM_RAW_DIR to a folder of raw files and run again"
         raise KerhrmError(problem, hint)
-    old_cells = [published[table].cells(table) for table in compared]
+    old_cells = []
+    for table in compared:
+        run_of_table = published[table]
+        old_cells.append(run_of_table.cells(table))
     old = pd.concat(old_cells, ignore_index=True)
     is_compared = new["table"].isin(compared)
     cells = compare(new[is_compared], old)
     departures = cells[cells["departs"] != ""]
     departures = departures.sort_values("departs", key=_has_no_pair, kind="stable")
-    absent = [
-        f"{table} (stand-ins)" if table in replaced else table
-        for table in published
-        if table not in compared
-    ]
+    absent = []
+    for table in published:
+        if table in replaced:
+            absent.append(f"{table} (stand-ins)")
+        elif table not in compared:
+            absent.append(table)
     return Verification(cells, departures, sorted(absent))
 
 
@@ -136,17 +143,20 @@ def check_destination(path: Path, run: Run, reference: Path) -> None:
     if not place.parent.is_dir():
         problem = f"--csv: the folder {path.parent} does not exist"
         raise KerhrmError(problem, "make it first, or name another one")
-    for folder in (run.folder / "tables", run.folder / "scores", reference):
+    folders = (run.folder / "tables", run.folder / "scores", reference)
+    for folder in folders:
         if place.is_relative_to(folder.resolve()):
             raise KerhrmError(f"--csv: {path} lies in {folder}, which is read", hint)
-    if os.path.lexists(path) and not _is_ours(path):
+    is_taken = os.path.lexists(path) and not _is_ours(path)
+    if is_taken:
         raise KerhrmError(f"--csv: {path} exists and holds something else", hint)
 
 
 def _is_ours(path: Path) -> bool:
     """Whether :func:`save` has written a file."""
     header = f"{','.join(COLUMNS)}\n".encode()
-    if path.is_symlink() or not path.is_file():
+    is_file = path.is_file() and not path.is_symlink()
+    if not is_file:
         return False
     with reading(path), open(path, "rb") as file:
         return file.read(len(header)) == header
@@ -154,16 +164,16 @@ def _is_ours(path: Path) -> bool:
 
 def save(verification: Verification, path: Path) -> None:
     """Write all cells side by side."""
-    content = verification.cells.to_csv(index=False, float_format="%.6g")
+    cells = verification.cells
+    content = cells.to_csv(index=False, float_format="%.6g")
     write_text(path, content)
 
 
 def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     """The cells of two sets of tables side by side, see :class:`Verification`."""
     keys = ["table", *KEYS]
-    both = old.merge(
-        new, on=keys, how="outer", suffixes=("_old", "_new"), indicator="found"
-    )
+    suffixes = ("_old", "_new")
+    both = old.merge(new, on=keys, how="outer", suffixes=suffixes, indicator="found")
     pairs = both.to_dict("records")
     both["departs"] = [_problem(pair) for pair in pairs]
     both = both.rename(columns=lambda name: name.removesuffix("_old"))
@@ -182,12 +192,14 @@ def _problem(row: Mapping[Any, Any]) -> str:
         if fails and failed_before:
             return ""
         return "failed" if fails else "failed before"
-    low, high = row["ci_low_old"], row["ci_high_old"]
+    low = row["ci_low_old"]
+    high = row["ci_high_old"]
     margin = ROUNDING
     if not low < high:  # NaN, too
         low = high = row["mean_old"]
         metric = METRICS.get(row["metric"])
         if metric is not None:
             margin += metric.margin(low) / 2
-    is_inside = low - margin <= row["mean_new"] <= high + margin
+    mean = row["mean_new"]
+    is_inside = low - margin <= mean <= high + margin
     return "" if is_inside else "outside the interval"

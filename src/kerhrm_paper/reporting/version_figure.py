@@ -41,33 +41,42 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
 
     The bar is the mean, the cross the mean of what the paper prints.
     """
-    scores = where(scores[primary(scores)], metric="test_acc")
-    printed = where(cells, metric="test_acc", method="KerHRM")["paper"]
+    own = scores[primary(scores)]
+    scores = where(own, metric="test_acc")
+    cells = where(cells, metric="test_acc", method="KerHRM")
+    printed = cells["paper"]
     with style():
-        figure, grid = subplots(1, 1, figsize=(WIDTH, 2.3))
+        size = (WIDTH, 2.3)
+        figure, grid = subplots(1, 1, figsize=size)
         axis = grid[0, 0]
         names = []
         for y, (method, name) in enumerate(VERSIONS.items()):
             of_method = where(scores, method=method)
             accuracies = of_method["value"].dropna()
-            _draw_runs(axis, np.sort(accuracies), printed.mean(), y)
+            paper = printed.mean()
+            in_order = np.sort(accuracies)
+            _draw_runs(axis, in_order, paper, y)
             high = (accuracies >= HIGH).mean()
             low = (accuracies < LOW).mean()
             shares = f"{high:.0%} reach {HIGH}, {low:.0%} below {LOW}"
             names.append(f"{name}\n{shares}")
         for method, (label, line) in LEVELS.items():
-            level = where(scores, method=method)["value"].mean()
+            of_level = where(scores, method=method)
+            level = of_level["value"].mean()
             _draw_level(axis, level, label, line)
         name_rows(axis, names)
-        cross = ", cross: paper" if printed.notna().any() else ""
-        axis.set(xlabel=f"test accuracy; dots: runs, bar: mean{cross}", xlim=(0, 1))
+        is_printed = printed.notna().any()
+        cross = ", cross: paper" if is_printed else ""
+        axis.set_xlabel(f"test accuracy; dots: runs, bar: mean{cross}")
+        axis.set_xlim(0, 1)
         axis.grid(axis="x")
     return figure
 
 
 def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None:
     # multiples of the golden ratio keep neighbours apart
-    places = np.arange(len(accuracies)) * 0.618 % 1
+    n = len(accuracies)
+    places = np.arange(n) * 0.618 % 1
     heights = y + 0.3 * (places - 0.5)
     axis.plot(
         accuracies,
@@ -79,7 +88,8 @@ def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None
         linestyle="",
     )
     mean = accuracies.mean()
-    axis.plot([mean, mean], [y - 0.25, y + 0.25], color="black")
+    ends = [y - 0.25, y + 0.25]
+    axis.plot([mean, mean], ends, color="black")
     axis.plot(paper, y, "x", color="black", markersize=5)
 
 

@@ -24,7 +24,7 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
         hint = "make it with snakemake; results/NAME is the run of --config preset=NAME"
         raise FileError(f"{path} does not exist", hint) from error
     except Exception as error:
-        first_line = str(error).partition("\n")[0]
+        first_line, _, _ = str(error).partition("\n")
         raise FileError(f"{path} is damaged ({first_line})", hint) from error
 
 
@@ -66,9 +66,10 @@ def load_records(kind: Any, path: File, device: Any = None) -> list[Any]:
     wrote."""
     arrays, _ = load_arrays(path)
     with reading(path):
-        n_seeds = len(next(iter(arrays.values())))
+        first, *_ = arrays.values()
         records = []
-        for seed in range(n_seeds):
+        for seed in range(len(first)):
             of_seed = {name: array[seed] for name, array in arrays.items()}
-            records.append(kind.from_arrays(of_seed, device))
+            record = kind.from_arrays(of_seed, device)
+            records.append(record)
         return records

@@ -25,18 +25,23 @@ def cache_file(kind: str, facts: Any) -> Path | None:
     if place == "none":
         return None
     try:
-        top = Path(place) if place else Path.home() / ".cache" / "kerhrm"
+        top = Path.home() / ".cache" / "kerhrm"
+        if place:
+            top = Path(place)
     except RuntimeError:  # no home folder
         return None
-    digest = _digest(json.dumps(facts))[:32]
+    text = json.dumps(facts)
+    digest = _digest(text)[:32]
     return top / kind / f"{digest}.json"
 
 
 def load(path: Path) -> Any:
     """What :func:`save` has written; None if it is not there, or damaged."""
     try:
-        digest, _, text = path.read_text(encoding="utf-8").partition("\n")
-        return json.loads(text) if digest == _digest(text) else None
+        content = path.read_text(encoding="utf-8")
+        digest, _, text = content.partition("\n")
+        is_whole = digest == _digest(text)
+        return json.loads(text) if is_whole else None
     except (OSError, ValueError):
         return None
 

@@ -45,7 +45,8 @@ class Checkpoint:
             arrays, _ = load_arrays(path)
             for key, array in arrays.items():
                 unit, _, name = key.partition("|")
-                self.done.setdefault(unit, {})[name] = array
+                of_unit = self.done.setdefault(unit, {})
+                of_unit[name] = array
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:

@@ -39,7 +39,9 @@ def code_hash(
     Raises KerhrmError if a file cannot be read or parsed, or a module is not there.
     """
     files = sources(script, *modules, packages=packages)
-    digests = [(path.name, _facts(path).digest) for path in files]
+    digests = []
+    for path in files:
+        digests.append((path.name, _facts(path).digest))
     content = json.dumps(digests).encode()
     return hashlib.sha256(content).hexdigest()[:16]
 
@@ -53,7 +55,8 @@ def sources(
     """
     entries = [name.partition(":")[0] for name in modules]
     followed = {*packages, *map(_top, entries)}
-    waiting = [*entries, *_imports(Path(script), "", followed)]
+    imports = _imports(Path(script), "", followed)
+    waiting = [*entries, *imports]
     files: dict[str, Path | None] = {}
     while waiting:
         name = waiting.pop()
@@ -62,7 +65,7 @@ def sources(
         path = _file(name)
         files[name] = path
         if path is not None:
-            package = name.rpartition(".")[0]
+            package, _, _ = name.rpartition(".")
             waiting.append(package)
             waiting += _imports(path, name, followed)
         elif name in entries:
@@ -98,9 +101,12 @@ def _imports(path: Path, module: str, followed: Collection[str]) -> list[str]:
 def _homes(package: str, names: Sequence[str]) -> Iterator[str]:
     """Modules from which a package loads names when they are used, as its stub says."""
     file = _file(package)
-    if file is None or not file.with_suffix(".pyi").is_file():
+    if file is None:
         return
-    for relative, inner in _facts(file.with_suffix(".pyi")).imports:
+    stub = file.with_suffix(".pyi")
+    if not stub.is_file():
+        return
+    for relative, inner in _facts(stub).imports:
         if any(name in names for name in inner):
             yield importlib.util.resolve_name(relative, package)
 
@@ -125,7 +131,9 @@ def _facts(path: Path) -> Facts:
     if known is None or known[0] != state:
         tree = _parsed(path)
         is_notebook = path.suffix == ".ipynb"
-        code = path.read_bytes() if is_notebook else ast.dump(tree).encode()
+        code = ast.dump(tree).encode()
+        if is_notebook:
+            code = path.read_bytes()
         digest = hashlib.sha256(code).hexdigest()
         known = state, digest, _imported(tree)
         _known()[str(path)] = known
@@ -137,7 +145,9 @@ def _facts(path: Path) -> Facts:
 def _known() -> dict[str, Any]:
     """State and facts of files, by path, as an earlier process has kept them."""
     file = _kept()
-    return (cache.load(file) if file else None) or {}
+    if file is None:
+        return {}
+    return cache.load(file) or {}
 
 
 def _kept() -> Path | None:
@@ -214,7 +224,8 @@ def _parsed(path: Path) -> ast.Module:
         raise _unreadable(path, error) from error
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED):
-            node.body = [child for child in node.body if not _is_constant(child)]
+            kept = [child for child in node.body if not _is_constant(child)]
+            node.body = kept
     return tree
 
 

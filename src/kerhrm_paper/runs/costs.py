@@ -45,7 +45,8 @@ def measured(run: Path) -> pd.DataFrame:
         # a job may end too soon for Snakemake to know its memory
         memory = pd.to_numeric(job["max_rss"], errors="coerce")
         memory = memory.fillna(0.0).max()
-        rows.append((rule, "/".join(place), seconds, memory))
+        where = "/".join(place)
+        rows.append((rule, where, seconds, memory))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -113,7 +114,8 @@ def planned(
     configfiles: Sequence[Path] = (),
 ) -> list[tuple[str, str]]:
     """Jobs that Snakemake would run for targets: the pending files of its summary."""
-    if not any(Path(name).is_file() for name in SNAKEFILES):
+    is_checkout = any(Path(name).is_file() for name in SNAKEFILES)
+    if not is_checkout:
         problem = f"{Path.cwd()} is not a checkout of the workflow: it has no Snakefile"
         raise KerhrmError(problem, "cd to the checkout, and run the command there")
     for target in targets:
@@ -134,7 +136,8 @@ def planned(
     files = files[~is_repeated]
     rules = files["rule"].mask(is_together, "train")
     places = files["output_file"].map(place)
-    return list(dict.fromkeys(zip(rules, places, strict=True)))
+    pairs = zip(rules, places, strict=True)
+    return list(dict.fromkeys(pairs))
 
 
 def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
@@ -148,8 +151,9 @@ def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
     command = [*snakemake, *words, "--summary", "--cores", "1"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        messages = [line for line in lines if not line.startswith(" ")]
+        lines = done.stderr.splitlines()
+        written = [line for line in lines if line.strip()]
+        messages = [line for line in written if not line.startswith(" ")]
         last = messages[-1] if messages else ""
         problem = f"Snakemake cannot plan {' '.join(words)}: {last}"
         raise KerhrmError(problem, "check the targets and --config")

@@ -41,10 +41,12 @@ def extract_features(
     """
     replication = Replication.load(data)
     replicates = Replicates(files, replication, device)
-    of_training, of_test = [], []
+    of_training = []
+    of_test = []
     checkpoint.expect(len(replication.seeds))
     for s in range(len(replication.seeds)):
-        features = checkpoint.once(f"seed={s}", partial(_features, replicates, s))
+        compute = partial(_features, replicates, s)
+        features = checkpoint.once(f"seed={s}", compute)
         training, test = _parted(features)
         of_training.append(training)
         of_test.append(test)
@@ -67,7 +69,8 @@ def _features(replicates: Replicates, s: int) -> Result:
     """A Problem's arrays, and psi and f_0 of the test points."""
     data = replicates.data
     x = replicates.read("train", s)
-    network = replicates.network(s, x.shape[-1])
+    _, d = x.shape
+    network = replicates.network(s, d)
     n_landmarks = data.features.landmarks
     features: NTFMap | NystroemMap
     if n_landmarks is None:
@@ -83,7 +86,8 @@ def _features(replicates: Replicates, s: int) -> Result:
         data.task,
         data.seeds.clustering[s],
     )
-    psi, f0 = features.transform(replicates.read("test_inputs", s))
+    x_test = replicates.read("test_inputs", s)
+    psi, f0 = features.transform(x_test)
     arrays = problem.arrays()
     arrays[f"{TEST}psi"] = psi.cpu().numpy()
     arrays[f"{TEST}f0"] = f0.cpu().numpy()

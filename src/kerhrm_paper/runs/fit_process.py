@@ -43,10 +43,12 @@ def main() -> None:
         answers.write(json.dumps(facts) + "\n")
         answers.flush()
 
-    job = json.loads(sys.stdin.readline())
+    line = sys.stdin.readline()
+    job = json.loads(line)
     torch.set_num_threads(job["threads"])
     data = Replication.load(job["data"])
-    replicates = Replicates(job["files"], data, resolve_device(job["device"]))
+    device = resolve_device(job["device"])
+    replicates = Replicates(job["files"], data, device)
     answer(reason="")
     with threadpool_limits(job["threads"]):
         for line in sys.stdin:
@@ -62,7 +64,8 @@ def _fit(
     entries = learner["entries"]
     try:
         fit = load_entry(entries["train"])
-        options = load_entry(entries["options"])(**learner["options"])
+        make_options = load_entry(entries["options"])
+        options = make_options(**learner["options"])
         fitted = fit(inputs_of(replicates, s), options)
         predictions = predict(replicates, s, fitted, learner)
     except KerhrmError as error:

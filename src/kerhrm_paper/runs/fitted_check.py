@@ -43,7 +43,8 @@ def check_fitted(
     _check_networks(fitted)
     _check_directions(fitted, problem)
     for name in learner["outputs"]:
-        if name not in fitted.networks and name not in fitted.directions:
+        is_given = name in fitted.networks or name in fitted.directions
+        if not is_given:
             text = f"its Fitted lacks the output {name}"
             hint = f"add networks={{'{name}': ...}}, or leave it out of outputs"
             raise KerhrmError(text, hint)
@@ -71,7 +72,8 @@ def _check_directions(fitted: Fitted, problem: Problem | None) -> None:
             hint = "declare needs_features=True in its Method, or give networks"
             raise KerhrmError(text, hint)
         k = problem.psi_train.shape[1]
-        if not isinstance(theta, Tensor) or theta.shape != (k,):
+        has_shape = isinstance(theta, Tensor) and theta.shape == (k,)
+        if not has_shape:
             text = f"directions['{name}'] must be a tensor of shape ({k},)"
             text += f"; got {_kind(theta)}"
             hint = "give one number for each feature, and 0 for those left out"
@@ -83,12 +85,14 @@ def _check_environments(memberships: Any, n_points: int) -> None:
     if memberships is None:
         return
     is_matrix = isinstance(memberships, Tensor) and memberships.ndim == 2
-    if not is_matrix or len(memberships) != n_points or memberships.shape[1] == 0:
+    has_rows = is_matrix and len(memberships) == n_points
+    if not has_rows or memberships.shape[1] == 0:
         text = f"environments of its Fitted must be a tensor of shape ({n_points},"
         text += " K), a row for each training and validation point"
         text += f"; got {_kind(memberships)}"
         raise KerhrmError(text, "give memberships of both parts, in this order")
-    if not bool(torch.isfinite(memberships).all()):
+    is_finite = torch.isfinite(memberships)
+    if not bool(is_finite.all()):
         text = "environments of its Fitted must be finite; got NaN or infinity"
         raise KerhrmError(text, "give every point memberships from 0 to 1")
 
@@ -96,7 +100,8 @@ def _check_environments(memberships: Any, n_points: int) -> None:
 def _check_chosen(fitted: Fitted) -> None:
     for name, value in fitted.chosen.items():
         number = as_number(value)
-        if number.shape != () or number.dtype.kind not in "biuf":
+        is_number = number.shape == () and number.dtype.kind in "biuf"
+        if not is_number:
             text = f"chosen['{name}'] must be a number; got {shown(value)}"
             raise KerhrmError(text, "give one number for each name")
 
@@ -110,7 +115,8 @@ def _check_iterations(fitted: Fitted) -> None:
 
 def check_output(output: Any, name: str, n_points: int) -> np.ndarray:
     """An output as an array (n,), if it is one."""
-    if not isinstance(output, Tensor) or output.shape != (n_points,):
+    has_shape = isinstance(output, Tensor) and output.shape == (n_points,)
+    if not has_shape:
         text = f"output {name} must be a tensor of shape ({n_points},)"
         text += f" for {n_points} points; got {_kind(output)}"
         hint = "let the function return one number for each point"

@@ -19,6 +19,7 @@ def inputs_of(
     run."""
     data = replicates.data
     x = replicates.read("train", s)
+    network = replicates.network(s, x.shape[-1])
     environments = replicates.read("true_environments", s, "train", torch.long)
     environments_validation = replicates.read(
         "true_environments", s, "validation", torch.long
@@ -30,7 +31,7 @@ def inputs_of(
         y_validation=replicates.read("validation", s, "y"),
         task=data.task,
         seed=data.seeds.clustering[s],
-        network=replicates.network(s, x.shape[-1]),
+        network=network,
         environments=environments,
         environments_validation=environments_validation,
         problem=_copied(replicates.problems[s]),

@@ -34,15 +34,15 @@ def write_environments(
     validation, _ = load_arrays(files.validation)
 
     def learn(s: int) -> Result:
-        x = torch.from_numpy(train["x"][s]).to(device)
-        x_validation = torch.from_numpy(validation["x"][s]).to(device)
+        x = torch.from_numpy(train["x"][s])
+        x_validation = torch.from_numpy(validation["x"][s])
         learned = learn_environments(
             problems[s],
             options,
             t,
             [of_seeds[s] for of_seeds in environments],
             [of_seeds[s] for of_seeds in directions],
-            (x, x_validation),
+            (x.to(device), x_validation.to(device)),
         )
         return learned.arrays()
 
@@ -50,7 +50,8 @@ def write_environments(
     n_seeds = params.learner["n_seeds"]
     checkpoint.expect(n_seeds)
     for s in range(n_seeds):
-        unit = checkpoint.once(f"seed={s}", partial(learn, s))
+        compute = partial(learn, s)
+        unit = checkpoint.once(f"seed={s}", compute)
         units.append(unit)
     save_stacked(output, units)
 
@@ -61,12 +62,13 @@ def write_directions(
     """M_p over the environments of all iterations so far."""
     options = KerHRMOptions(**params.learner["options"])
     problems = load_records(Problem, files.features, device)
-    environments = [
-        load_records(Environments, file, device) for file in files.environments
-    ]
+    environments = []
+    for file in files.environments:
+        environments.append(load_records(Environments, file, device))
     units = []
     for s, of_iterations in enumerate(zip(*environments, strict=True)):
-        directions = learn_directions(problems[s], list(of_iterations), options)
+        problem = problems[s]
+        directions = learn_directions(problem, list(of_iterations), options)
         units.append(directions.arrays())
     save_stacked(output, units)
 

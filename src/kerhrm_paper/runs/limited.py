@@ -174,7 +174,8 @@ def failed(
         ("test", "test_inputs"),
     ):
         n_points = len(replicates.read(file, s))
-        outputs[part] = np.full((len(names), n_points), np.nan, np.float32)
+        shape = (len(names), n_points)
+        outputs[part] = np.full(shape, np.nan, np.float32)
     memberships = None
     if learner["infers"]:
         n_known = outputs["train"].shape[1] + outputs["validation"].shape[1]

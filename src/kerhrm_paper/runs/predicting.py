@@ -68,7 +68,8 @@ def _predictions(
         by_name = fitted.predict(x, psi, f0)
         arrays = []
         for name in names:
-            arrays.append(check_output(by_name[name], name, len(x)))
+            checked = check_output(by_name[name], name, len(x))
+            arrays.append(checked)
         outputs[part] = np.stack(arrays)
     choices = [float(as_number(value)) for value in fitted.chosen.values()]
     memberships = None

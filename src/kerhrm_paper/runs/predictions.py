@@ -74,7 +74,8 @@ def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndar
     for unit in units:
         names |= dict.fromkeys(unit["chosen"].tolist())
         if "memberships" in unit:
-            most = max(most, unit["memberships"].shape[-1])
+            n_environments = unit["memberships"].shape[-1]
+            most = max(most, n_environments)
     stackable = []
     for unit in units:
         arrays = dict(unit)

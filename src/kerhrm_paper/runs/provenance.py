@@ -27,7 +27,8 @@ def digest(path: File) -> str:
 
 def name_in(run: Path, file: File) -> str:
     """Name of a file in records: its path from the run's folder."""
-    return Path(os.path.relpath(file, run)).as_posix()
+    relative = os.path.relpath(file, run)
+    return Path(relative).as_posix()
 
 
 def read(run: Path, name: str) -> dict[str, Any] | None:

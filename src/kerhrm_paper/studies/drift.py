@@ -103,11 +103,13 @@ class Drift:
         shape = SHAPES[self.shape]
         y = shape(moving, second) + noise
         late = region >= REGIONS - 2
-        change = np.where(late, self.slope - 1, 0.0)
+        turned = self.slope - 1
+        change = np.where(late, turned, 0.0)
         y += change * second
         if self.task == "labels":
             threshold = THRESHOLDS.get(self.shape, 0.0)
-            y = np.where(y > threshold, 1.0, -1.0)
+            is_positive = y > threshold
+            y = np.where(is_positive, 1.0, -1.0)
         return x, y, time
 
     def scale(self, moving: Array) -> Array:
@@ -134,7 +136,8 @@ def units(files: Files) -> Iterator[Unit]:
             yield law.unit(seed)
     slopes = 0.8, 0.6, 0.3
     shapes = "linear", "square"
-    for slope, shape, task in product(slopes, shapes, TASKS):
+    changes = product(slopes, shapes, TASKS)
+    for slope, shape, task in changes:
         law = Drift("change", shape, task, slope)
         for seed in range(20):
             yield law.unit(seed)
@@ -142,7 +145,8 @@ def units(files: Files) -> Iterator[Unit]:
 
 def fitted(law: Drift, seed: int) -> DataFrame:
     """KerHRM with the time as auxiliary column, and its error over ERM's."""
-    words = law.part, law.shape, law.task, str(law.slope)
+    slope = str(law.slope)
+    words = law.part, law.shape, law.task, slope
     random = stream(seed, "drift", "held out again", *words)
     rows = Rows(random, ROWS)
     x, y, time = law(rows)
@@ -196,7 +200,8 @@ def summaries(drawn: Frames) -> Frames:
     draws = drawn[DRAWS]
     rows = []
     columns = ["part", "shape", "task", "slope"]
-    for values, group in draws.groupby(columns, sort=False):
+    groups = draws.groupby(columns, sort=False)
+    for values, group in groups:
         key = keyed(columns, values)
         rows.append(key | rates(group))
     of_all = keyed(columns, ("drift", "all", "both", 1.0))

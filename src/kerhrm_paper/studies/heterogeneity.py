@@ -155,8 +155,7 @@ def tested(x: Array, y: Array, seed: int) -> DataFrame:
     inputs = torch.from_numpy(x[:MAX_TESTED])
     targets = torch.from_numpy(y[:MAX_TESTED])
     test = test_rows(inputs, targets, inputs, OPTIONS, seed)
-    detected = test.detected
-    return outcome(test.gain, test.null, test.p_value, detected)
+    return outcome(test.gain, test.null, test.p_value, test.detected)
 
 
 def simulated(key: CaseKey, law: Law) -> DataFrame:
@@ -257,7 +256,8 @@ def rates(draws: DataFrame) -> DataFrame:
     """How often environments were detected, with the median gains."""
     rows = []
     columns = ["part", "case", "n"]
-    for values, group in draws.groupby(columns, sort=False):
+    groups = draws.groupby(columns, sort=False)
+    for values, group in groups:
         row = keyed(columns, values)
         row |= detections(group)
         gains_of_group = group[["gain", "permuted"]]

@@ -81,9 +81,11 @@ def units(files: Files) -> Iterator[Unit]:
     """One unit for the rule, one for each table and for each null table."""
     yield Unit(STRENGTH, {"rule": "strongest pair"}, strengths)
     for place in range(N_TABLES):
-        yield Unit(FOUND, {"place": place + 1}, partial(found, place))
+        key = {"place": place + 1}
+        yield Unit(FOUND, key, partial(found, place))
     for draw in range(N_NULL):
-        yield Unit(DRAWS, {"draw": draw}, partial(null_table, draw))
+        key = {"draw": draw}
+        yield Unit(DRAWS, key, partial(null_table, draw))
 
 
 # --- the rule -------------------------------------------------------------------------
@@ -91,12 +93,14 @@ def units(files: Files) -> Iterator[Unit]:
 
 def strengths() -> DataFrame:
     """The strongest pair of each table, the strongest first."""
-    return DataFrame([row_of(pair) for pair in ranked()])
+    rows = [row_of(pair) for pair in ranked()]
+    return DataFrame(rows)
 
 
 def row_of(pair: Pair) -> StudyRow:
     """A pair as a row, its features in one cell."""
-    return pair._asdict() | {"features": " ".join(pair.features)}
+    features = " ".join(pair.features)
+    return pair._asdict() | {"features": features}
 
 
 @cache
@@ -105,67 +109,86 @@ def ranked() -> tuple[Pair, ...]:
     folder = installed()
     pairs: dict[tuple[int, float], Pair] = {}
     for path in sorted(folder.rglob("*.csv*")):
-        pair = strongest(path.relative_to(folder).as_posix())
-        if pair is not None:
-            pairs.setdefault((pair.rows, round(pair.strength, 6)), pair)
-    return tuple(sorted(pairs.values(), key=lambda pair: -pair.strength))
+        name = path.relative_to(folder).as_posix()
+        pair = strongest(name)
+        if pair is None:
+            continue
+        key = (pair.rows, round(pair.strength, 6))
+        pairs.setdefault(key, pair)
+    by_strength = sorted(pairs.values(), key=lambda pair: -pair.strength)
+    return tuple(by_strength)
 
 
 def read(name: str) -> DataFrame:
     """Complete rows of a table; a number of the rows without a name is no column."""
-    table = pd.read_csv(installed(name), low_memory=False)
+    file = installed(name)
+    table = pd.read_csv(file, low_memory=False)
     named = [c for c in table if not str(c).startswith("Unnamed")]
+    table = table[named]
     most = int(COMPLETE * len(table))
-    return table[named].dropna(axis=1, thresh=most).dropna()
+    table = table.dropna(axis=1, thresh=most)
+    return table.dropna()
 
 
 def strongest(name: str) -> Pair | None:
     """The pair of a table whose hidden column is strongest; None if it has none."""
     table = read(name)
+    n = len(table)
     least, most = ROWS
-    if not least <= len(table) <= most:
+    if not least <= n <= most:
         return None
     numbers = table.select_dtypes("number").astype(float)
-    numbers = numbers.loc[:, np.isfinite(numbers).all()]
+    is_finite = np.isfinite(numbers).all()
+    numbers = numbers.loc[:, is_finite]
     varies = numbers.std() > 0
     numbers = numbers.loc[:, varies]
     hidden = [column for column in table if _may_be_hidden(table[column])]
     targets = [column for column in numbers if _may_be_target(numbers[column])]
-    alike = numbers.rank().corr().abs()
+    correlations = numbers.rank().corr()
+    alike = correlations.abs()
     pairs = []
     for target, group in product(targets, hidden):
         features = features_of(target, numbers, alike)
         if not features:
             continue
-        codes = pd.factorize(table[group])[0]
-        strength = strength_of(numbers[list(features)], numbers[target], codes)
+        codes, _ = pd.factorize(table[group])
+        x = numbers[list(features)]
+        strength = strength_of(x, numbers[target], codes)
         if strength < MADE:
-            minority = min(codes.mean(), 1 - codes.mean())
-            pair = Pair(name, len(table), target, group, strength, minority, features)
+            share = codes.mean()
+            minority = min(share, 1 - share)
+            pair = Pair(name, n, target, group, strength, minority, features)
             pairs.append(pair)
     return max(pairs, key=lambda pair: pair.strength, default=None)
 
 
 def _may_be_hidden(column: pd.Series) -> bool:
     shares = column.value_counts(normalize=True)
-    return len(shares) == 2 and bool(shares.min() >= GROUP)
+    is_minority = bool(shares.min() >= GROUP)
+    return len(shares) == 2 and is_minority
 
 
 def _may_be_target(column: pd.Series) -> bool:
-    if str(column.name).lower() in NUMBERS_OF_ROWS:
+    name = str(column.name)
+    if name.lower() in NUMBERS_OF_ROWS:
         return False
     return column.nunique() >= VALUES and not column.is_monotonic_increasing
 
 
 def features_of(target: str, numbers: DataFrame, alike: DataFrame) -> tuple[str, ...]:
     """Features of a target, by absolute rank correlations of all numbers."""
-    correlated = alike[target].drop(target).sort_values(ascending=False, kind="stable")
+    others = alike[target].drop(target)
+    correlated = others.sort_values(ascending=False, kind="stable")
     features: list[str] = []
     for column, correlation in correlated.items():
-        if numbers[column].nunique() <= 2 or str(column).lower() in ("case", "id"):
+        lower_case = str(column).lower()
+        is_number_of_rows = lower_case in ("case", "id")
+        has_two_values = numbers[column].nunique() <= 2
+        if has_two_values or is_number_of_rows:
             continue
-        others = alike.loc[column, features]
-        if correlation < ALIKE and (others < ALIKE).all():
+        to_others = alike.loc[column, features]
+        is_new = (to_others < ALIKE).all()
+        if correlation < ALIKE and is_new:
             features.append(column)
     return tuple(features[:N_FEATURES])
 
@@ -176,9 +199,12 @@ def strength_of(x: DataFrame, y: pd.Series, groups: Array) -> float:
     apart = 0.0
     for group in np.unique(groups):
         members = groups == group
-        apart += float((residuals(x[members], y[members]) ** 2).sum())
+        of_group = residuals(x[members], y[members])
+        apart += float((of_group**2).sum())
     total = float((pooled**2).sum())
-    exact = total < 1e-3 * float(((y - y.mean()) ** 2).sum())
+    centred = y - y.mean()
+    squares = float((centred**2).sum())
+    exact = total < 1e-3 * squares
     return 1.0 if exact else 1 - apart / total
 
 
@@ -186,8 +212,11 @@ def residuals(x: DataFrame, y: pd.Series) -> Array:
     """Residuals (n,) of least squares with an intercept."""
     values = x.to_numpy()
     scale = values.std(axis=0)
-    scaled = (values - values.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    design = np.column_stack([np.ones(len(x)), scaled])
+    centred_values = values - values.mean(axis=0)
+    divisor = np.where(scale > 0, scale, 1.0)
+    scaled = centred_values / divisor
+    constant = np.ones(len(x))
+    design = np.column_stack([constant, scaled])
     centred = y.to_numpy() - y.mean()
     slopes, *_ = np.linalg.lstsq(design, centred, rcond=None)
     return np.asarray(centred - design @ slopes)
@@ -200,21 +229,28 @@ def found(place: int) -> DataFrame:
     """What ``describe`` says of a table, against its hidden column."""
     pair = ranked()[place]
     table = read(pair.table)
-    x, y = table[list(pair.features)].astype(float), table[pair.target].astype(float)
+    features = list(pair.features)
+    x = table[features].astype(float)
+    y = table[pair.target].astype(float)
     row = described(x, y)
     split = row.pop("split_of_rows")
-    row["rand_index"] = adjusted_rand_score(table[pair.hidden], split)
-    return DataFrame([row_of(pair) | row])
+    hidden = table[pair.hidden]
+    row["rand_index"] = adjusted_rand_score(hidden, split)
+    row = row_of(pair) | row
+    return DataFrame([row])
 
 
 def described(x: DataFrame, y: pd.Series) -> StudyRow:
     """A fit's verdict, and the environment that ``describe`` shows of each row."""
     model = KerHRMRegressor(network=NETWORK, random_state=0)
     with quiet(), cores(1):
-        description = model.fit(x, y).describe(stability=0)
-    split = np.zeros(len(x), dtype=int)
+        model.fit(x, y)
+        description = model.describe(stability=0)
+    n = len(x)
+    split = np.zeros(n, dtype=int)
     if description.memberships is not None:
-        split = description.memberships.to_numpy().argmax(axis=1)
+        memberships = description.memberships.to_numpy()
+        split = memberships.argmax(axis=1)
     return {
         "predictor": model.predictor_,
         "detected": description.detected,
@@ -231,18 +267,22 @@ def null_table(draw: int) -> DataFrame:
     """Whether environments are detected in a table that has none."""
     pair = ranked()[draw % N_TABLES]
     table = read(pair.table)
-    x, y = table[list(pair.features)].astype(float), table[pair.target].astype(float)
+    features = list(pair.features)
+    x = table[features].astype(float)
+    y = table[pair.target].astype(float)
     noise = residuals(x, y)
     random = stream(draw, "hidden columns")
     target = y - noise + random.permutation(noise)
     row = described(x, target)
     del row["split_of_rows"]
-    return DataFrame([{"table": pair.table} | row])
+    row = {"table": pair.table} | row
+    return DataFrame([row])
 
 
 def summaries(drawn: Frames) -> Frames:
     """How often environments were detected in null tables."""
-    return {NULL: DataFrame([detections(drawn[DRAWS])])}
+    row = detections(drawn[DRAWS])
+    return {NULL: DataFrame([row])}
 
 
 STUDY = Study(units=units, summaries=summaries)

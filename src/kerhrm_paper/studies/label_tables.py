@@ -18,7 +18,8 @@ LabelTable = Callable[[Rows], Points]
 
 def logistic(rows: Rows, log_odds: Array) -> Array:
     """Labels (n,) whose log-odds are given."""
-    probability = 1 / (1 + np.exp(-log_odds))
+    odds = np.exp(-log_odds)
+    probability = 1 / (1 + odds)
     return rows.hidden(probability)
 
 
@@ -35,29 +36,36 @@ def indicators(column: Array, n_levels: int) -> Array:
 def one_column(rows: Rows) -> Points:
     """One number."""
     x = rows.normal(1)
-    return x, logistic(rows, 2 * x[:, 0])
+    log_odds = 2 * x[:, 0]
+    return x, logistic(rows, log_odds)
 
 
 def four_levels(rows: Rows) -> Points:
     """One column of four levels, two of them mostly positive."""
     level = levels(rows, 4)
     positive = np.array([0.1, 0.2, 0.8, 0.9])
-    return indicators(level, 4), rows.hidden(positive[level])
+    x = indicators(level, 4)
+    return x, rows.hidden(positive[level])
 
 
 def thirty_levels(rows: Rows) -> Points:
     """One column of thirty levels, every second of them mostly positive."""
     level = levels(rows, 30)
-    positive = np.where(level % 2 == 0, 0.1, 0.9)
-    return indicators(level, 30), rows.hidden(positive)
+    is_even = level % 2 == 0
+    positive = np.where(is_even, 0.1, 0.9)
+    x = indicators(level, 30)
+    return x, rows.hidden(positive)
 
 
 def two_of_levels(rows: Rows) -> Points:
     """Two columns, of six and of three levels."""
     first = levels(rows, 6)
     second = levels(rows, 3)
-    log_odds = np.array([-3, -2, -1, 1, 2, 3])[first] + second - 1
-    x = np.hstack([indicators(first, 6), indicators(second, 3)])
+    slopes = np.array([-3, -2, -1, 1, 2, 3])
+    log_odds = slopes[first] + second - 1
+    of_first = indicators(first, 6)
+    of_second = indicators(second, 3)
+    x = np.hstack([of_first, of_second])
     return x, logistic(rows, log_odds)
 
 
@@ -66,8 +74,12 @@ def passengers(rows: Rows) -> Points:
     man = rows.hidden(0.6)
     passenger_class = 1 + levels(rows, 3)
     age = 30 + 14 * rows.noise()
-    fare = np.exp(3 - 0.6 * passenger_class + 0.5 * rows.noise())
-    log_odds = 1.2 - 2.6 * man - (passenger_class - 2) - 0.02 * (age - 30)
+    noise = 0.5 * rows.noise()
+    log_fare = 3 - 0.6 * passenger_class + noise
+    fare = np.exp(log_fare)
+    of_class = passenger_class - 2
+    of_age = 0.02 * (age - 30)
+    log_odds = 1.2 - 2.6 * man - of_class - of_age
     x = np.column_stack([man, passenger_class, age, fare])
     return x, logistic(rows, log_odds)
 
@@ -75,15 +87,19 @@ def passengers(rows: Rows) -> Points:
 def answers(rows: Rows) -> Points:
     """Eight answers yes or no, three of which matter."""
     share = np.linspace(0.1, 0.9, 8)
-    x = (rows.random.random((rows.n, 8)) < share).astype(float)
+    draws = rows.random.random((rows.n, 8))
+    is_yes = draws < share
+    x = is_yes.astype(float)
     first, second, third, *_ = x.T
-    return x, logistic(rows, 3 * first + 2 * second * third - 2.5)
+    log_odds = 3 * first + 2 * second * third - 2.5
+    return x, logistic(rows, log_odds)
 
 
 def nearly_equal(rows: Rows) -> Points:
     """Five columns that correlate by .99; the label is the sign of a difference."""
     shared = rows.normal(1)
-    x = np.sqrt(0.99) * shared + 0.1 * rows.normal(5)
+    noise = 0.1 * rows.normal(5)
+    x = np.sqrt(0.99) * shared + noise
     first, second, third, *_ = x.T
     return x, first - second + 0.2 * third > 0
 
@@ -91,27 +107,38 @@ def nearly_equal(rows: Rows) -> Points:
 def one_strong(rows: Rows) -> Points:
     """Six numbers, one of which matters."""
     x = rows.normal(6)
-    return x, logistic(rows, 4 * x[:, 0])
+    log_odds = 4 * x[:, 0]
+    return x, logistic(rows, log_odds)
 
 
 def counts(rows: Rows) -> Points:
     """Five counts, two of which matter."""
-    x = rows.random.poisson(1, size=(rows.n, 5)).astype(float)
-    return x, logistic(rows, 1.5 * (x[:, 0] - x[:, 1]))
+    draws = rows.random.poisson(1, size=(rows.n, 5))
+    x = draws.astype(float)
+    first, second, *_ = x.T
+    log_odds = 1.5 * (first - second)
+    return x, logistic(rows, log_odds)
 
 
 def scales(rows: Rows) -> Points:
     """Twenty-five items on a scale from 1 to 5, one of which matters."""
-    x = 1.0 + rows.random.integers(5, size=(rows.n, 25))
-    return x, logistic(rows, 1.5 * (x[:, 0] - 3))
+    answer = rows.random.integers(5, size=(rows.n, 25))
+    x = 1.0 + answer
+    first, *_ = x.T
+    log_odds = 1.5 * (first - 3)
+    return x, logistic(rows, log_odds)
 
 
 def two_measurements(rows: Rows) -> Points:
     """Two measurements of the label, and two columns that say nothing."""
     y = rows.hidden(0.5)
     sign = np.where(y, 1.0, -1.0)
-    measured = sign[:, None] + rows.normal(2) * [0.6, 1.2]
-    return np.hstack([measured, rows.normal(2)]), y
+    deviations = [0.6, 1.2]
+    noise = rows.normal(2) * deviations
+    measured = sign[:, None] + noise
+    others = rows.normal(2)
+    x = np.hstack([measured, others])
+    return x, y
 
 
 TABLES: dict[str, LabelTable] = {

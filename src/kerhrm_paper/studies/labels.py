@@ -175,8 +175,10 @@ def paper(data: PaperData, seed: int) -> DataFrame:
     train = replicate.train
     validation = replicate.validation
     test = replicate.test
-    (x,) = np.hstack([train.x, validation.x])
-    (y,) = np.hstack([train.y, validation.y])
+    inputs = [train.x, validation.x]
+    labels = [train.y, validation.y]
+    (x,) = np.hstack(inputs)
+    (y,) = np.hstack(labels)
     (x_test,) = test.x
     (y_test,) = test.y
     (environment,) = test.environment

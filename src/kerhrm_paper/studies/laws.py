@@ -149,7 +149,8 @@ def zero_inflated(rows: Rows, m: Array) -> Array:
 def counts(rows: Rows, m: Array) -> Array:
     """Poisson."""
     rate = np.exp(m / 2)
-    return rows.random.poisson(rate).astype(float)
+    draws = rows.random.poisson(rate)
+    return draws.astype(float)
 
 
 def t2_target(rows: Rows, m: Array) -> Array:

@@ -30,22 +30,31 @@ def rows(n: int, d: int, task: str) -> tuple[np.ndarray, np.ndarray]:
     """
     random = stream(0, "sizes")
     x = random.standard_normal((n, d), dtype=np.float32)
-    turned = np.where(random.random(n) < TURNED, -1.0, 1.0)
+    is_turned = random.random(n) < TURNED
+    turned = np.where(is_turned, -1.0, 1.0)
     if task == "classification":
         y = random.choice([-1.0, 1.0], n)
         x[:, 0] += y
-        x[:, 1] = turned * y + 0.3 * x[:, 1]
+        noise = 0.3 * x[:, 1]
+        x[:, 1] = turned * y + noise
         return x, y
     noise = 0.5 * random.standard_normal(n)
-    return x, x[:, 0] + 2 * turned * x[:, 1] + noise
+    first, second, *_ = x.T
+    mean = first + 2 * turned * second
+    return x, mean + noise
 
 
 def fit(key: dict[str, Any]) -> dict[str, Any]:
     """Fit rows of a size: what predicts, processor seconds and largest memory in GB."""
-    x, y = rows(key["rows"], key["columns"], key["task"])
-    kinds = {"classification": KerHRMClassifier, "regression": KerHRMRegressor}
-    network = (key["width"],) if key["width"] else ()
-    model = kinds[key["task"]](network=network, random_state=0, n_jobs=1)
+    task = key["task"]
+    x, y = rows(key["rows"], key["columns"], task)
+    kinds = {
+        "classification": KerHRMClassifier,
+        "regression": KerHRMRegressor,
+    }
+    width = key["width"]
+    network = (width,) if width else ()
+    model = kinds[task](network=network, random_state=0, n_jobs=1)
     start = time.process_time()
     with quiet():
         model.fit(x, y)
@@ -59,4 +68,5 @@ def fit(key: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(fit(json.loads(sys.argv[1]))))
+    key = json.loads(sys.argv[1])
+    print(json.dumps(fit(key)))

@@ -118,7 +118,8 @@ def selected(rows: Rows) -> Points:
     distance = np.abs(y - sign * v)
     chance = 1.5 ** (-5 * distance)
     kept = candidates.hidden(chance)
-    chosen = np.flatnonzero(kept)[: rows.n]
+    accepted = np.flatnonzero(kept)
+    chosen = accepted[: rows.n]
     x = np.column_stack([causes, v])
     return x[chosen], y[chosen]
 
@@ -203,7 +204,8 @@ def summaries(drawn: Frames) -> Frames:
     is_null = draws["part"] == NULL
     nulls = draws[is_null]
     rows = []
-    for case, group in nulls.groupby("case", sort=False):
+    by_case = nulls.groupby("case", sort=False)
+    for case, group in by_case:
         key = keyed(COLUMNS, (NULL, case, "any"))
         rows.append(key | detections(group))
     for n, group in nulls.groupby("n"):
@@ -212,7 +214,8 @@ def summaries(drawn: Frames) -> Frames:
     key = keyed(COLUMNS, (NULL, "all", "any"))
     rows.append(key | detections(nulls))
     others = draws[~is_null]
-    for values, group in others.groupby(COLUMNS, sort=False):
+    by_part = others.groupby(COLUMNS, sort=False)
+    for values, group in by_part:
         key = keyed(COLUMNS, values)
         rows.append(key | detections(group))
     summary = DataFrame(rows).round(4)

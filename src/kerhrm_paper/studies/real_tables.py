@@ -100,7 +100,8 @@ def installed(name: str = "") -> Path:
 
 def load(description: Description) -> RealTable:
     """Complete rows of a table, as the protocol describes them."""
-    table = pd.read_csv(installed(description["file"]))
+    file = installed(description["file"])
+    table = pd.read_csv(file)
     if "where" in description:
         table = table.query(description["where"])
     features = table[description["features"]]
@@ -124,8 +125,10 @@ def load(description: Description) -> RealTable:
 def split(group: Array, name: str, seed: int) -> tuple[Array, Array]:
     """Rows that train, a tenth of them of the group, and rows that are held out."""
     random = stream(seed, "real tables", name)
-    majority = random.permutation(np.flatnonzero(~group))
-    minority = random.permutation(np.flatnonzero(group))
+    majority = np.flatnonzero(~group)
+    majority = random.permutation(majority)
+    minority = np.flatnonzero(group)
+    minority = random.permutation(minority)
     a = round(HELD_OUT_MAJORITY * len(majority))
     b = round(HELD_OUT_MINORITY * len(minority))
     test = majority[:a], minority[:b]
@@ -133,7 +136,8 @@ def split(group: Array, name: str, seed: int) -> tuple[Array, Array]:
     minority = minority[b:]
     share = 1 - MINORITY
     most = len(majority) / share
-    n = min(most, len(minority) / MINORITY, ROWS)
+    of_minority = len(minority) / MINORITY
+    n = min(most, of_minority, ROWS)
     majority = majority[: round(n * share)]
     minority = minority[: round(n * MINORITY)]
     train = majority, minority
@@ -158,8 +162,10 @@ def errors(name: str, description: Description, seed: int) -> DataFrame:
     _, d = x.shape
     rows = []
     with quiet(), cores(1):
-        for method, model in models(table, seed).items():
-            outputs = fitted(method, model, training, auxiliary, x[test])
+        by_method = models(table, seed)
+        for method, model in by_method.items():
+            x_test = x[test]
+            outputs = fitted(method, model, training, auxiliary, x_test)
             losses = losses_of(outputs, y[test])
             row = {
                 "method": method,
@@ -215,8 +221,10 @@ def by_group(losses: Losses, group: Array) -> StudyRow:
     """Mean losses of the majority (0) and of the minority (1)."""
     means = {}
     for kind, loss in losses.items():
-        means[f"{kind}_0"] = loss[~group].mean()
-        means[f"{kind}_1"] = loss[group].mean()
+        majority = loss[~group]
+        minority = loss[group]
+        means[f"{kind}_0"] = majority.mean()
+        means[f"{kind}_1"] = minority.mean()
     return means
 
 

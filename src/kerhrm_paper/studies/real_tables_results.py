@@ -106,7 +106,8 @@ def means(of_tables: DataFrame) -> DataFrame:
         by_setting[setting] = over_tables(rows[chosen])
     summary = pd.concat(by_setting, names=["setting"])
     summary = summary.reset_index()
-    return summary.assign(selection="none").round(4)
+    summary = summary.assign(selection="none")
+    return summary.round(4)
 
 
 def over_tables(rows: DataFrame) -> DataFrame:
@@ -163,13 +164,15 @@ def figures(tables: Frames) -> Figures:
     methods = list(worst.index)
     figure = Figure((7.2, 3.6), layout="constrained")
     axes = figure.subplots(1, len(PANELS), sharey=True)
-    for axis, metric in zip(axes, PANELS, strict=True):
+    panels = zip(axes, PANELS, strict=True)
+    for axis, metric in panels:
         same = of_tables["metric"] == metric
         rows = of_tables[same]
         draw_tables(axis, rows, methods)
         mean = over_all.loc[metric].loc[methods]
         half = mean["high"] - mean["mean"]
-        axis.errorbar(mean["mean"], methods, xerr=half, **MEAN)
+        centres = mean["mean"]
+        axis.errorbar(centres, methods, xerr=half, **MEAN)
         axis.axvline(1, color="0.6", linewidth=0.8, zorder=0)
         axis.set_title(PANELS[metric])
         axis.set_xscale("log")

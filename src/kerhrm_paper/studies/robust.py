@@ -59,7 +59,8 @@ def robust(
         network=network,
         random_state=seed,
     )
-    table = read_rows(erm, GivenRows(training.x, training.y))
+    given = GivenRows(training.x, training.y)
+    table = read_rows(erm, given)
     inputs, positions = points_of(erm, table, hold_out=False, weighs=False)
     rows = np.argsort(positions)
     y = training.y[rows]

@@ -127,7 +127,8 @@ def learning_curve(n: int, seed: int, raw_file: str) -> DataFrame:
     points = inputs(data)
     (x_test,) = data.test.x
     (y_test,) = data.test.y
-    dimensions = [k for k in DIMENSIONS if k <= n // 2]
+    most = n // 2
+    dimensions = [k for k in DIMENSIONS if k <= most]
     k_max = max(dimensions)
     start = perf_counter()
     features = NystroemMap.fit(points.network, points.x, k_max, seed=seed)
@@ -152,7 +153,8 @@ def learning_curve(n: int, seed: int, raw_file: str) -> DataFrame:
         best = memberships[likelihood.argmax()]
         warm = best
         if nested is not None:
-            again, _ = fold.cluster(nested[None], k)
+            one_start = nested[None]
+            again, _ = fold.cluster(one_start, k)
             (warm,) = again
         exact = fold.exact(memberships)
         row = {
@@ -200,7 +202,8 @@ def approximation(raw_file: str) -> DataFrame:
     (x_test,) = data.test.x
     new = torch.from_numpy(x_test)
     sides = torch.from_numpy(expected(data))
-    environments = one_hot(sides.long(), 2).double()
+    indicators = one_hot(sides.long(), 2)
+    environments = indicators.double()
     k_max = max(K)
 
     def outputs(features: NTFMap | NystroemMap, k: int) -> Tensor:
@@ -256,31 +259,37 @@ def figures(tables: Frames) -> Figures:
     k starts at random.
     """
     curves = tables[LEARNING_CURVE]
-    means = curves.groupby(["n", "k"]).mean(numeric_only=True)
+    groups = curves.groupby(["n", "k"])
+    means = groups.mean(numeric_only=True)
     sizes = list(means.index.unique("n"))
     figure = Figure((5.5, 3.4), layout="constrained")
     axis = figure.subplots()
     for number, n in enumerate(sizes):
         rows = means.loc[n]
+        nested = rows["test_acc_nested"]
         look: dict[str, Any] = {
             "color": COLOURS[number % len(COLOURS)],
             "marker": MARKERS[number % len(MARKERS)],
             "markersize": 4,
         }
-        axis.plot(rows.index, rows["test_acc_nested"], **look)
-        axis.plot(rows.index, rows["test_acc"], linestyle=":", **look)
+        axis.plot(rows.index, nested, **look)
+        random = rows["test_acc"]
+        axis.plot(rows.index, random, linestyle=":", **look)
+        end = (rows.index[-1], nested.iloc[-1])
         axis.annotate(
             f"n = {n:,.0f}".replace(",", " "),
-            (rows.index[-1], rows["test_acc_nested"].iloc[-1]),
+            end,
             (10, 0),
             textcoords="offset points",
             va="center",
             color=look["color"],
             annotation_clip=False,
         )
-    axis.spines[["top", "right"]].set_visible(False)
+    hidden = axis.spines[["top", "right"]]
+    hidden.set_visible(False)
     axis.set_xscale("log")
-    axis.set_xticks(DIMENSIONS, [str(k) for k in DIMENSIONS])
+    names = [str(k) for k in DIMENSIONS]
+    axis.set_xticks(DIMENSIONS, names)
     axis.minorticks_off()
     label = "dimensions k (solid: continued from the k before; dotted: random starts)"
     axis.set(xlabel=label, ylabel="test accuracy")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 from pandas import DataFrame
@@ -33,18 +34,21 @@ WIDTHS = 0, 1024
 
 def units(files: Files) -> Iterator[Unit]:
     """A unit for each fit."""
-    for task in ("classification", "regression"):
-        for width in WIDTHS:
-            for n, d in SHAPES:
-                key = keyed(KEY, (task, width, n, d))
-                yield Unit(SIZES, key, partial(measured, key))
+    tasks = ("classification", "regression")
+    for task, width in product(tasks, WIDTHS):
+        for n, d in SHAPES:
+            key = keyed(KEY, (task, width, n, d))
+            fit = partial(measured, key)
+            yield Unit(SIZES, key, fit)
 
 
 def measured(key: dict[str, Any]) -> DataFrame:
     """Cost of one fit, in a row."""
-    command = [sys.executable, "-m", one_fit.__name__, json.dumps(key)]
+    text = json.dumps(key)
+    command = [sys.executable, "-m", one_fit.__name__, text]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return DataFrame([json.loads(done.stdout)])
+    row = json.loads(done.stdout)
+    return DataFrame([row])
 
 
 STUDY = Study(units=units)

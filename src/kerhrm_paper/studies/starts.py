@@ -128,16 +128,17 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
     problem = drawn.problem
     psi, held_out = problem.reduced(k)
     if variant.intercept:
-        square = float((psi**2).mean())
-        constant = square**0.5
+        squares = psi**2
+        constant = float(squares.mean()) ** 0.5
         add = partial(pad, pad=(0, 1), value=constant)
         psi = add(psi)
         held_out = add(held_out)
     names = "t=1", f"k={k}"
+    drawn_starts = random_starts(start.seed, n_starts, len(psi), 2, *names)
     mixtures = fit_mixture(
         psi,
         problem.target,
-        random_starts(start.seed, n_starts, len(psi), 2, *names),
+        drawn_starts,
         ridge=RIDGE,
         em=EM(
             hard=variant.hard,
@@ -150,7 +151,8 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
     validation = mixtures.responsibilities(held_out, target)
     occupied = mixtures.weights >= OPTIONS.min_share
     results = []
-    for kept, *memberships in zip(occupied, train, validation, strict=True):
+    of_starts = zip(occupied, train, validation, strict=True)
+    for kept, *memberships in of_starts:
         of_train, of_validation = memberships
         environments = kept * of_train, kept * of_validation
         result = direction_result(drawn, k, *environments)
@@ -173,7 +175,8 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
 def areas(sides: np.ndarray, memberships: Tensor) -> np.ndarray:
     """Areas under the ROC curve of the first environment of each clustering."""
     scores = memberships[..., 0].numpy()
-    return np.array([roc_auc_score(sides, score) for score in scores])
+    areas_of_starts = [roc_auc_score(sides, score) for score in scores]
+    return np.array(areas_of_starts)
 
 
 def direction_result(
@@ -234,10 +237,11 @@ def trained(start: Start, cosine: Cosine, weight: float) -> DataFrame:
     network = training.network
     with torch.no_grad():
         outputs = network(points.x)
+        test_outputs = network(drawn.x_test)
         linear = direction.predict(*drawn.test)
         row = {
             **moved(outputs, drawn.problem, direction),
-            "result": drawn.result(network(drawn.x_test)),
+            "result": drawn.result(test_outputs),
             "linear_result": drawn.result(linear),
         }
     return DataFrame([row]).round(5)
@@ -247,7 +251,8 @@ def moved(outputs: Tensor, problem: Problem, direction: Any) -> StudyRow:
     """Cosine of the outputs' change with the direction; its share off the features."""
     k = direction.k
     change = outputs.double() - problem.f0_train
-    u = problem.u[:, :k].double()
+    u = problem.u[:, :k]
+    u = u.double()
     coordinates = change @ u
     scaled = coordinates / problem.s[:k]
     theta = direction.theta[:k]

@@ -102,24 +102,31 @@ def figures(tables: Frames) -> Figures:
     case: dots are data sets, and the larger mark is their mean."""
     optima = judged(tables[SPLITS])
     repeated = optima.index.repeat(optima["starts"])
-    data_sets = optima.loc[repeated].groupby(DATA_SET, sort=False)
+    starts = optima.loc[repeated]
+    data_sets = starts.groupby(DATA_SET, sort=False)
     chosen = data_sets.apply(choices).reset_index()
     cases = list(chosen["case"].unique())
     e_steps = list(chosen["e_step"].unique())
     figure = Figure((7.2, 2.5), layout="constrained")
     axes = figure.subplots(1, len(cases), sharey=True, squeeze=False)
-    for axis, case in zip(axes.flat, cases, strict=True):
+    panels = zip(axes.flat, cases, strict=True)
+    for axis, case in panels:
         of_case = chosen[chosen["case"] == case]
         draw_case(axis, of_case, e_steps)
         is_error = case.startswith("Table 3")
         if is_error:
             axis.invert_xaxis()
         axis.set_xlabel("error" if is_error else "accuracy")
-        axis.set_title(case.replace(", ", ",\n", 1), fontsize=9)
+        title = case.replace(", ", ",\n", 1)
+        axis.set_title(title, fontsize=9)
     first = axes.flat[0]
-    rows = [e_step.replace(", ", ",\nwith ") for e_step in e_steps]
-    first.set_yticks(range(len(rows)), [f"EM, {row}" for row in rows])
-    first.set_ylim(len(rows) - 0.5, -0.5)
+    rows = []
+    for e_step in e_steps:
+        words = e_step.replace(", ", ",\nwith ")
+        rows.append(f"EM, {words}")
+    n_rows = len(rows)
+    first.set_yticks(range(n_rows), rows)
+    first.set_ylim(n_rows - 0.5, -0.5)
     marks, names = first.get_legend_handles_labels()
     figure.legend(
         marks,
@@ -138,8 +145,10 @@ def draw_case(axis: Axes, chosen: DataFrame, e_steps: list[str]) -> None:
     """Results of one case: a row for each E step, in it a height for each rule."""
     heights = chosen["e_step"].map(e_steps.index)
     for rule, (name, colour, marker, place) in LOOKS.items():
-        axis.scatter(chosen[rule], heights + place, s=6, c=colour, alpha=0.5, lw=0)
-        means = chosen.groupby(heights)[rule].mean()
+        shifted = heights + place
+        axis.scatter(chosen[rule], shifted, s=6, c=colour, alpha=0.5, lw=0)
+        of_rule = chosen.groupby(heights)[rule]
+        means = of_rule.mean()
         axis.plot(
             means,
             means.index + place,

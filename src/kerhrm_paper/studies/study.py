@@ -121,8 +121,10 @@ def compute(units: Sequence[Unit], checkpoint: Checkpoint) -> Frames:
     frames = defaultdict(list)
     checkpoint.expect(len(units))
     for unit in units:
-        name = json.dumps([unit.table, *unit.key.values()])
-        columns = checkpoint.once(name, partial(_columns, unit.compute))
+        words = [unit.table, *unit.key.values()]
+        name = json.dumps(words)
+        compute_columns = partial(_columns, unit.compute)
+        columns = checkpoint.once(name, compute_columns)
         frame = DataFrame(unit.key | dict(columns))
         frames[unit.table].append(frame)
     tables = {}
