@@ -29,7 +29,8 @@ def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """S and V of every point, by inverting X = H [S, V]^T."""
     columns = split.x[..., None]
     unmixed = np.linalg.solve(h, columns.astype(float))
-    s, v = np.split(unmixed[..., 0], 2, axis=-1)
+    rows = unmixed[..., 0]
+    s, v = np.split(rows, 2, axis=-1)
     return s, v
 
 

@@ -178,7 +178,8 @@ def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
     for how in ("clean", "noisy"):
         options = noisy(0.2, colour_of=how)
         x, y = of_seed_0(images, digit, rate, options)
-        shown = np.where(colour(x) == 1, 1, -1)
+        channel = colour(x)
+        shown = np.where(channel == 1, 1, -1)
         followed = clean if how == "clean" else y
         other = y if how == "clean" else clean
         assert_rate(shown != followed, rate)
@@ -210,7 +211,8 @@ def test_images_are_drawn_once_and_from_the_right_part() -> None:
     assert (part_v == 1).all()
     assert (part_t == 2).all()
     for seed in (0, 1):
-        trained = set(train[seed]) | set(validation[seed])
+        trained = set(train[seed])
+        trained |= set(validation[seed])
         tested = set(test[seed])
         assert len(trained) == 7000
         assert len(tested) == 2500

@@ -149,7 +149,8 @@ def test_the_registry_is_light() -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_shapes_and_types(name: str, raw: dict[str, Path]) -> None:
     options = OPTIONS[name]
-    data = generate(name, options, SEEDS, raw.get(name))
+    file = raw.get(name)
+    data = generate(name, options, SEEDS, file)
     for split in parts(data).values():
         seeds_and_rows = split.x.shape[:2]
         assert split.y.shape == seeds_and_rows
@@ -175,8 +176,10 @@ def test_a_change_of_one_part_shifts_no_other(
     options = OPTIONS[name]
     changed_options = options | changed
     file = raw.get(name)
-    before = parts(generate(name, options, [5], file))
-    after = parts(generate(name, changed_options, [5], file))
+    drawn = generate(name, options, [5], file)
+    drawn_again = generate(name, changed_options, [5], file)
+    before = parts(drawn)
+    after = parts(drawn_again)
     differing = set()
     for part in before:
         is_same = equal(before[part], after[part])
@@ -225,7 +228,8 @@ def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> 
     ]
     three_rows = x[[0, 500, 999], :3]
     assert_allclose(three_rows, expected, rtol=1e-4, atol=1e-5)
-    assert y[:8].tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
+    first_labels = y[:8]
+    assert first_labels.tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
     assert y[:1000].sum() == 8
 
     sizes = {"n_per_environment": 150, "n_validation_per_environment": 60}
@@ -246,8 +250,10 @@ def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> 
 def test_a_seed_does_not_depend_on_the_others(name: str, raw: dict[str, Path]) -> None:
     options = OPTIONS[name]
     file = raw.get(name)
-    of_both = parts(generate(name, options, SEEDS, file))
-    of_second = parts(generate(name, options, SEEDS[1:], file))
+    drawn = generate(name, options, SEEDS, file)
+    drawn_alone = generate(name, options, SEEDS[1:], file)
+    of_both = parts(drawn)
+    of_second = parts(drawn_alone)
     for part, split in of_second.items():
         both = of_both[part]
         x = both.x[1:]

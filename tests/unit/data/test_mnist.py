@@ -45,7 +45,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
     for name, array in arrays.items():
         content = idx(array)
         checksum = hashlib.sha256(content).hexdigest()
-        files.append(RawFile(name, checksum, len(content)))
+        size = len(content)
+        files.append(RawFile(name, checksum, size))
     monkeypatch.setattr(Digits, "files", files)
     return arrays
 

@@ -108,7 +108,8 @@ def test_the_selected_points_have_the_weighted_distribution(
     last = v[:, -1]
     distance = y - last if r > 0 else y + last
     strength = 5 * np.log(abs(r))
-    w = np.exp(-strength * np.abs(distance))
+    exponent = -strength * np.abs(distance)
+    w = np.exp(exponent)
     probability = selection_probability(y, last, r)
     assert_allclose(probability, w, rtol=1e-9)
 

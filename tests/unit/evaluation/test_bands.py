@@ -22,7 +22,8 @@ SPEC = read_yaml(CHECKOUT / "config/endpoints.yaml")
 PAPER = load_paper_values(CHECKOUT / "config/paper_values.yaml")
 METHOD = SPEC["band"]["method"]
 GRID = SPEC["band"]["grid"]
-PAIRS = [*itertools.product(*GRID.values())]
+CONSTANTS = GRID.values()
+PAIRS = list(itertools.product(*CONSTANTS))
 GRID_OF = SPEC["band"]["tables"]
 #: settings of the tables, and the mean that the paper prints
 SETTINGS = {

@@ -39,7 +39,8 @@ def scores(data: str, metric: str, settings: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = []
     for setting in settings:
-        for changed, label, shift in (("", "", 0.0), ("+x=1", ",x=1", 0.1)):
+        changes = (("", "", 0.0), ("+x=1", ",x=1", 0.1))
+        for changed, label, shift in changes:
             for learner, method, selection, more in ROWS:
                 if changed and "+" in learner:
                     continue

@@ -157,7 +157,8 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
         return np.asarray(of_plus - of_minus)
 
     rows = closed_forms("classification", section.model_dump())
-    cases = [(data.train, 0, ("", "train_acc"))]
+    key_of_training = ("", "train_acc")
+    cases = [(data.train, 0, key_of_training)]
     for number, name in enumerate(data.test_environments):
         key = (name, "test_acc")
         cases.append((data.test, number, key))
@@ -228,7 +229,8 @@ def test_spread_is_over_test_environments() -> None:
     rows = overall("regression", {"test_r": test_r})
     single = []
     for r in test_r:
-        single.append(overall("regression", {"test_r": [r]}))
+        options = {"test_r": [r]}
+        single.append(overall("regression", options))
     for name, row in rows.items():
         errors = [s[name]["mean_error"] for s in single]
         expected = np.mean(errors)
@@ -289,7 +291,8 @@ def test_the_chance_to_be_kept_integrates_over_v(
 ) -> None:
     def integrand(v: float) -> float:
         point = np.array([y])
-        kept = selection_probability(point, np.array([v]), r)
+        of_last = np.array([v])
+        kept = selection_probability(point, of_last, r)
         density = stats.norm.pdf(v, 0, tau)
         return float(kept[0] * density)
 

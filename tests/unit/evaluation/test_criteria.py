@@ -102,7 +102,8 @@ def worst_inferred(scores: list[float], memberships: np.ndarray) -> float:
     for candidate in inferred:
         for weights in candidate.T:
             if weights.sum():
-                means.append(np.average(scores, weights=weights))
+                mean = np.average(scores, weights=weights)
+                means.append(mean)
     return float(min(means))
 
 
@@ -160,25 +161,29 @@ def test_a_criterion_by_a_loop_over_points(
         files.add("train")
     folder = write(tmp_path, task, files)
     drawn = draw_candidates(output)
-    score = CRITERIA[name].score(drawn, output, folder)
+    criterion = CRITERIA[name]
+    score = criterion.score(drawn, output, folder)
     assert score.shape == (S, C)
     assert score.dtype == np.float64
     for b in range(S):
         for c in range(C):
             value = expected(name, task, b, c, output)
-            assert score[b, c] == pytest.approx(value, rel=1e-5)
+            found = score[b, c]
+            assert found == pytest.approx(value, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", OPENED)
 def test_a_criterion_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None:
     every_file = set().union(*OPENED.values())
+    criterion = CRITERIA[name]
+    drawn = draw_candidates()
     write(tmp_path, "regression", every_file)
     for needed in OPENED[name]:
         path = tmp_path / "data" / f"{needed}.npz"
         content = path.read_bytes()
         path.unlink()
         with pytest.raises(KerhrmError, match=needed):
-            CRITERIA[name].score(draw_candidates(), "model", tmp_path)
+            criterion.score(drawn, "model", tmp_path)
         path.write_bytes(content)
 
 

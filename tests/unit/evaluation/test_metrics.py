@@ -155,11 +155,14 @@ def test_kinds_of_scores_by_loops() -> None:
     assert list(by_period) == expected_keys
     for b in range(S):
         outputs_of_test = outputs["test"][b]
-        each = errors(outputs_of_test, y.test[b], UNIT[b])
+        labels_of_seed = y.test[b]
+        each = errors(outputs_of_test, labels_of_seed, UNIT[b])
         of_headline = each[:N_HEADLINE]
         mean = statistics.fmean(of_headline)
         deviation = statistics.stdev(of_headline)
-        values = [seeds[b] for seeds in by_period.values()]
+        values = []
+        for seeds in by_period.values():
+            values.append(seeds[b])
         assert values == pytest.approx(each)
         mean_error = pooled["", "mean_error"][b]
         error_sd = pooled["", "error_sd"][b]
@@ -263,7 +266,8 @@ def memberships(k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarr
     concentration = np.full(k, 0.3)
     r = rng.dirichlet(concentration, (S, N))
     y = rng.choice([-1.0, 1.0], (S, N))
-    c = rng.choice([0, 1], (S, N), p=[0.3, 0.7])
+    shares = [0.3, 0.7]
+    c = rng.choice([0, 1], (S, N), p=shares)
     return r, y, c
 
 
@@ -295,7 +299,8 @@ def test_divergence_by_a_loop(k: int) -> None:
     r, y, c = memberships(k)
     expected = []
     for b in range(S):
-        expected.append(by_loop(r[b], y[b], c[b]))
+        of_seed = (r[b], y[b], c[b])
+        expected.append(by_loop(*of_seed))
     assert_allclose(divergence(r, y, c), expected)
 
 

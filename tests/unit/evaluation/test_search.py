@@ -105,7 +105,8 @@ def save_candidate(folder: Path, learner: str, data: str, candidate: int) -> Non
 def run(tmp_path: Path) -> Path:
     """A run of the preset tuning on two data."""
     halves = np.arange(M) // (M // 2)
-    environments = {"validation": np.stack([halves, halves])}
+    of_both_seeds = np.stack([halves, halves])
+    environments = {"validation": of_both_seeds}
     for data in DATA:
         folder = tmp_path / data
         save_labels(folder, "train")
@@ -206,9 +207,9 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
         outputs = {}
         for output in ("network", "linear"):
             n_right = hits_on_training[output][c]
-            train = right(np.array([n_right] * 2))
+            train = right(np.full(2, n_right))
             n_right = hits_held_out[output][c]
-            held_out = right(np.array([n_right] * 2))
+            held_out = right(np.full(2, n_right))
             outputs[output] = {
                 "train": train,
                 "validation": held_out,

@@ -137,7 +137,8 @@ def test_a_reference_without_error_is_the_one_sample_test(
     got = summarise(values)
     expected = scipy.stats.ttest_1samp(values, reference)
     distance = abs(got["mean"] - reference)
-    one_sided = tail(distance, got["std"], len(values))
+    n = len(values)
+    one_sided = tail(distance, got["std"], n)
     p = 2 * one_sided
     assert p == pytest.approx(expected.pvalue, abs=1e-9)
 
@@ -232,7 +233,8 @@ def test_holm_closes_bonferroni(p: list[float]) -> None:
             bonferroni = min(1, size * smallest)
             for i in tested:
                 expected[i] = max(expected[i], bonferroni)
-    assert list(holm(p)) == pytest.approx(expected)
+    corrected = list(holm(p))
+    assert corrected == pytest.approx(expected)
 
 
 some_p_values = hnp.arrays(float, st.integers(1, 20), elements=p_values)
@@ -246,7 +248,8 @@ def test_holm_knows_no_order_and_ignores_what_is_no_test(
     orders = st.permutations(range(len(p)))
     permutation = data.draw(orders)
     order = np.array(permutation)
-    assert_array_equal(holm(p[order]), adjusted[order])
+    p_in_order = p[order]
+    assert_array_equal(holm(p_in_order), adjusted[order])
     with_holes = holm([NAN, *p, NAN])
     assert_array_equal(with_holes, [NAN, *adjusted, NAN])
     corrected = len(p) * p

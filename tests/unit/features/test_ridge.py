@@ -21,7 +21,8 @@ def points() -> tuple[np.ndarray, np.ndarray]:
     draws = random.standard_normal((40, 5))
     x = draws + np.arange(5)
     noise = random.standard_normal(40)
-    y = x[:, 0] * x[:, 1] + noise
+    product = x[:, 0] * x[:, 1]
+    y = product + noise
     return x, y
 
 
@@ -83,7 +84,8 @@ def test_a_model_predicts_what_it_has_fitted(
 def test_a_line_is_fitted_by_the_inputs_alone(network: Network) -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(60, 5, generator=generator)
-    y = 2 * x[:, 0] - x[:, 3] + 1
+    slopes_and_inputs = 2 * x[:, 0] - x[:, 3]
+    y = slopes_and_inputs + 1
     model = fit_ridge(network, x, y)
     slopes = [2, 0, 0, -1, 0]
     assert_allclose(model.slopes, slopes, atol=1e-3)

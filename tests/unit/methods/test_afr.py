@@ -46,7 +46,8 @@ def parts(inputs: Inputs, options: AFROptions) -> tuple[LastLayer, Tensor, Tenso
 
 
 def test_a_network_is_its_last_layer_of_its_features(draw: Draw) -> None:
-    for widths in ((), (16,), (8, 6)):
+    every_depth = ((), (16,), (8, 6))
+    for widths in every_depth:
         inputs = draw(n=40, widths=widths)
         last = LastLayer.of(inputs.network)
         features = last.features(inputs.x)
@@ -127,7 +128,9 @@ def test_the_closed_form_is_a_ridge_of_the_residuals(draw: Draw, gamma: float) -
     )
     last, z, y = parts(inputs, options)
     f = z @ last.coefficients
-    sizes = [(y == label).sum() for label in y]
+    sizes = []
+    for label in y:
+        sizes.append((y == label).sum())
     size_of_class = np.array(sizes)
     margins = (f * y).numpy()
     share = (1 + margins) / 2

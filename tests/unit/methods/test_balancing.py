@@ -99,7 +99,8 @@ def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> No
     negative = torch.nonzero(inputs.y == -1).flatten()
     positive = torch.nonzero(inputs.y == 1).flatten()
     few = min(len(negative), len(positive))
-    kept = torch.cat([negative[:few], positive[:few]])
+    kept_of_each = [negative[:few], positive[:few]]
+    kept = torch.cat(kept_of_each)
     x = inputs.x[kept]
     y = inputs.y[kept]
     inputs = replace(inputs, x=x, y=y)

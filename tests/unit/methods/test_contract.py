@@ -74,14 +74,16 @@ class Case(NamedTuple):
         return self.method.train(inputs, self.options)
 
 
+def quick_options(known: Any) -> dict[str, Any]:
+    """Those of the options for quick runs that are known."""
+    return {key: value for key, value in QUICK.items() if key in known}
+
+
 def cases() -> Iterator[Any]:
     """Every method with every loss and every task it has."""
     for name, method in METHODS.items():
         known = method.options.model_fields
-        quick = {}
-        for key, value in QUICK.items():
-            if key in known:
-                quick[key] = value
+        quick = quick_options(known)
         if name in ("balancing", "xrm"):
             # the worse group of 25 points would stop them near w_0
             del quick["evaluate_every"]
@@ -90,7 +92,7 @@ def cases() -> Iterator[Any]:
             quick["k"] = K if single else [3, K]
         if "training" in known:
             of_training = KerHRMOptions.model_fields
-            steps = {key: QUICK[key] for key in QUICK if key in of_training}
+            steps = quick_options(of_training)
             quick["training"] = KerHRMOptions(**steps)
         losses = ("squared", "logistic") if "loss" in known else ("",)
         for loss in losses:
@@ -144,7 +146,8 @@ def test_outputs(case: Case, draw: Draw) -> None:
         similarity = torch.cosine_similarity(output, inputs.y, dim=-1)
         assert similarity > 0.4
         expected = several[name][some]
-        assert_close(few[name], expected, rtol=1e-5, atol=1e-6)
+        few_outputs = few[name]
+        assert_close(few_outputs, expected, rtol=1e-5, atol=1e-6)
     environments = fitted.environments
     assert (environments is not None) == case.method.infers
     if environments is not None:

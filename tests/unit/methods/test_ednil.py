@@ -150,7 +150,7 @@ def perceptron(weights: dict[str, Tensor]) -> nn.Sequential:
 
 def decay(network: nn.Module) -> Tensor:
     """Squared size of all weights, times 1e-2."""
-    squares = [w.norm() ** 2 for w in network.parameters()]
+    squares = [weight.norm() ** 2 for weight in network.parameters()]
     return 1e-2 * sum(squares)
 
 

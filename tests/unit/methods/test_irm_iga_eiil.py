@@ -259,8 +259,9 @@ def test_eiil_is_a_reference_its_splits_and_irm(
         assert 0 < n_up < len(up)
         in_first = members[clear, 0] == 1
         in_second = members[clear, 1] == 1
-        is_split = torch.equal(in_first, up) or torch.equal(in_second, up)
-        assert is_split
+        is_first = torch.equal(in_first, up)
+        is_second = torch.equal(in_second, up)
+        assert is_first or is_second
     environments = train.argmax(1)
     labelled = replace(inputs, environments=environments)
     expected = train_irm(labelled, IRMOptions(**shared))
@@ -336,8 +337,10 @@ def test_the_default_loss_follows_the_task(draw: Draw) -> None:
     defaults = {"classification": "logistic", "regression": "squared"}
     for task, loss in defaults.items():
         inputs = draw(task)
-        default = train_irm(inputs, IRMOptions(steps=5, loss=None))
-        explicit = train_irm(inputs, IRMOptions(steps=5, loss=loss))
+        by_default = IRMOptions(steps=5, loss=None)
+        by_name = IRMOptions(steps=5, loss=loss)
+        default = train_irm(inputs, by_default)
+        explicit = train_irm(inputs, by_name)
         outputs = default.predict(inputs.x)["model"]
         expected = explicit.predict(inputs.x)["model"]
         assert torch.equal(outputs, expected)

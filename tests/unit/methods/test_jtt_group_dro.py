@@ -114,7 +114,8 @@ def test_the_closed_form_by_another_solver(draw: Draw) -> None:
     inputs = replace(inputs, x=inputs.x + 2)
     x = inputs.x.double().numpy()
     y = inputs.y.double().numpy()
-    design = np.column_stack([x, np.ones(80)])
+    constant = np.ones(80)
+    design = np.column_stack([x, constant])
     first, *_ = np.linalg.lstsq(design, y, rcond=None)
     right = np.sign(design @ first) == y
     assert 0 < right.sum() < 80
@@ -124,7 +125,8 @@ def test_the_closed_form_by_another_solver(draw: Draw) -> None:
     weighted = root[:, None] * design
     slope, *_ = np.linalg.lstsq(weighted, root * y, rcond=None)
     fitted = train_closed_form(inputs, ClosedFormOptions())
-    outputs = fitted.predict(inputs.x)["model"].numpy()
+    outputs = fitted.predict(inputs.x)["model"]
+    outputs = outputs.numpy()
     expected = design @ slope
     np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-6)
 

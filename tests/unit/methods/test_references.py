@@ -47,7 +47,8 @@ def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
     centred_x = x - mean_x
     centred_y = y - mean_y
     slope, *_ = np.linalg.lstsq(centred_x, centred_y, rcond=1e-5)
-    for new in (inputs.x, torch.randn(9, 6)):
+    new_points = torch.randn(9, 6)
+    for new in (inputs.x, new_points):
         deviations = new.double().numpy() - mean_x
         expected = mean_y + deviations @ slope
         outputs = least_squares(inputs, new)

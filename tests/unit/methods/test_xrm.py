@@ -72,7 +72,8 @@ def test_two_networks_by_a_softmax_of_pytorch(
     optimisers = []
     for network in networks:
         weights = list(network.weights.values())
-        optimisers.append(torch.optim.Adam(weights, lr=2e-2))
+        optimiser = torch.optim.Adam(weights, lr=2e-2)
+        optimisers.append(optimiser)
     is_positive = inputs.y > 0
     labels = is_positive.long()
     is_in_a = in_a[:, None]
@@ -82,7 +83,8 @@ def test_two_networks_by_a_softmax_of_pytorch(
             x = inputs.x.clone().requires_grad_()
             f = network.forward(network.weights, x)
             zeros = torch.zeros_like(f)
-            logits.append(torch.stack([zeros, f], 1))
+            both = torch.stack([zeros, f], 1)
+            logits.append(both)
         of_a, of_b = logits
         own = torch.where(is_in_a, of_a, of_b)
         other = torch.where(is_in_a, of_b, of_a).detach()

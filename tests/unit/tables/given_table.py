@@ -27,7 +27,8 @@ NOISE = 0.1 * RANDOM.normal(size=N)
 Y = X[:, 0] + NOISE
 
 
-CLASS = (X[:, 0] > 0).astype(int)
+IS_POSITIVE = X[:, 0] > 0
+CLASS = IS_POSITIVE.astype(int)
 
 
 FRAME = pd.DataFrame(X, columns=["a", "b"])

@@ -117,8 +117,9 @@ def test_labels_come_back_as_they_were() -> None:
 
 def test_the_same_weights_give_the_same_bits() -> None:
     expected = fit(X, Y, weights=WEIGHTS)
-    kinds = (WEIGHTS.tolist(), pd.Series(WEIGHTS), torch.from_numpy(WEIGHTS))
-    for weights in kinds:
+    in_pandas = pd.Series(WEIGHTS)
+    tensor = torch.from_numpy(WEIGHTS)
+    for weights in (WEIGHTS.tolist(), in_pandas, tensor):
         outputs = fit(FRAME, Y, weights=weights)
         assert_array_equal(outputs, expected)
 
