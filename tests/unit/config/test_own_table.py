@@ -75,9 +75,8 @@ def test_numbers_are_names_and_a_name_is_a_list(csv: str) -> None:
     assert table.target == "2020"
     assert table.held_out == ["2"]
     assert table.drop == ["area"]
-    assert set(table.model_dump(exclude_unset=True)) == {
-        *("csv", "target", "group", "held_out", "drop")
-    }
+    given = table.model_dump(exclude_unset=True)
+    assert set(given) == {"csv", "target", "group", "held_out", "drop"}
 
 
 @pytest.mark.parametrize(
@@ -287,7 +286,8 @@ def test_the_page_of_another_file_stays(csv: str, tmp_path: Path) -> None:
 
 def test_a_page_has_a_name_that_a_file_may_have() -> None:
     assert page_name("a/b c(1).csv") == "b_c_1_"
-    assert len(page_name("ü" * 120 + ".csv").encode()) <= 200
+    long_name = page_name("ü" * 120 + ".csv")
+    assert len(long_name.encode()) <= 200
 
 
 def test_keys_of_the_paper_have_no_use_for_it() -> None:

@@ -105,7 +105,8 @@ def test_they_are_the_registry_s_methods(
     method = METHODS[model._method]
     given = {}
     if name in LABELLED:
-        given["environments"] = np.where(table.hidden, "b", "a")
+        names = np.where(table.hidden, "b", "a")
+        given["environments"] = names
     model.fit(table.x, table.y, **given)
 
     ridge = name == "TangentRidge"
@@ -156,7 +157,9 @@ def test_it_sees_the_environments_it_is_given(name: str, labels: Any) -> None:
     random = np.random.default_rng(1)
     order = random.permutation(400)
     hidden_in_order = hidden[order]
-    model.fit(x[order], y[order], environments=hidden_in_order)
+    x_in_order = x[order]
+    y_in_order = y[order]
+    model.fit(x_in_order, y_in_order, environments=hidden_in_order)
     assert_array_equal(model.decision_function(flipped), outputs)
 
 

@@ -41,7 +41,8 @@ def slopes_frame() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     hidden = X["place"].to_numpy() == 1
     turn = np.where(hidden, -4.0, 4.0)
     noise = 0.8 * random.normal(size=n)
-    y = 3 * X["a"] + turn * X["b <i>"] + noise + 7
+    signal = 3 * X["a"] + turn * X["b <i>"]
+    y = signal + noise + 7
     return X, y, hidden
 
 
@@ -193,7 +194,8 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters(null: Any) -> Non
     by = random.permutation(len(X))
     first = linear_regression().fit(X, y).describe(stability=0)
     permuted = X[["c", "a", "b"]].iloc[by]
-    twin = linear_regression().fit(permuted, y.iloc[by])
+    twin = linear_regression()
+    twin.fit(permuted, y.iloc[by])
     second = twin.describe(stability=0)
     assert first.memberships is not None
     assert second.memberships is not None
@@ -226,7 +228,8 @@ def test_labels_without_environments_have_no_split() -> None:
     n = 120
     x = random.normal(size=(n, 2))
     time = random.random(n)
-    y = x[:, 0] + random.normal(size=n) > 0
+    noise = random.normal(size=n)
+    y = x[:, 0] + noise > 0
     model = KerHRMClassifier(**SMALL)
     model.fit(x, y, auxiliary=time)
     described = model.describe()

@@ -328,5 +328,6 @@ def test_a_file_in_memory_maps_to_the_same_fit(tmp_path: Path) -> None:
     predictions = model.predict(mapped)
     assert np.array_equal(predictions, expected.predict(read))
     assert path.read_bytes() == before
-    for held in (model._given.X, expected._given.X):
+    given = (model._given.X, expected._given.X)
+    for held in given:
         assert held.shape == mapped.shape

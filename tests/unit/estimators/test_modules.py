@@ -67,7 +67,8 @@ def test_a_module_starts_a_fit_by_its_own_weights() -> None:
     n_rows = len(SLOPES.x) // 2
     rows = SLOPES.x[:n_rows]
     targets = SLOPES.y[:n_rows]
-    validation = (SLOPES.x[-9:], SLOPES.y[-9:])
+    x_last = SLOPES.x[-9:]
+    validation = (x_last, SLOPES.y[-9:])
     drawn = ERM(network=(32,), **options)
     given = ERM(network=module, **options)
     for model in (drawn, given):
@@ -189,7 +190,8 @@ def test_what_is_no_network_is_refused(name: str) -> None:
 
 def test_a_class_in_place_of_a_module_is_told_how_to_be_one() -> None:
     words = r"give a module itself, as network=Linear\(3, \.\.\.\)"
-    three_columns = LABELS.x.repeat(2, 1)[:, :3]
+    doubled = LABELS.x.repeat(2, 1)
+    three_columns = doubled[:, :3]
     model = ERM(network=nn.Linear)
     with pytest.raises(KerhrmError, match=words):
         model.fit(three_columns, LABELS.y)

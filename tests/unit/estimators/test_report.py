@@ -248,7 +248,8 @@ def test_columns_as_they_come(slopes: Any) -> None:
     X = pd.DataFrame(slopes.x, columns=["a", "b", "c"])
     is_positive = X["a"] > 0
     X["text"] = np.where(is_positive, "up", None)
-    kinds = np.where(X["b"] > 0, "x", "y")
+    is_large = X["b"] > 0
+    kinds = np.where(is_large, "x", "y")
     X["kind"] = pd.Categorical(kinds)
     days = pd.to_timedelta(np.arange(500), "D")
     X["day"] = pd.Timestamp("2020-01-01") + days

@@ -223,12 +223,14 @@ def test_erm_has_the_seed_of_the_fit() -> None:
     """Where nothing is detected the fallback must not draw another one."""
     model = KerHRMRegressor(k=2, n_init=1, network=(4,))
     state = np.random.RandomState(3)
-    drawn = model.set_params(random_state=state).fit(X, Y)
+    drawn = model.set_params(random_state=state)
+    drawn.fit(X, Y)
     assert drawn.predictor_ == "erm"
     outputs = drawn.predict(X)
     theta = drawn.theta_
     seed = drawn.seed_
-    again = model.set_params(random_state=seed).fit(X, Y)
+    again = model.set_params(random_state=seed)
+    again.fit(X, Y)
     assert_array_equal(again.predict(X), outputs)
     assert_array_equal(again.theta_, theta)
 

@@ -178,7 +178,9 @@ def test_leaving_one_weighted_row_out_is_a_refit(counts: np.ndarray) -> None:
     for i in range(30):
         rest = np.arange(30) != i
         model = Ridge(penalty)
-        model.fit(psi[rest], y[rest], share[rest])
+        x_rest = psi[rest]
+        y_rest = y[rest]
+        model.fit(x_rest, y_rest, share[rest])
         left_out = psi[i : i + 1]
         (expected,) = model.predict(left_out)
         assert predictions[i] == pytest.approx(expected)
@@ -198,7 +200,8 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
     noise_in_y = 50 * noise.normal(size=200)
     x = np.concatenate([slopes.x, noise_in_x])
     y = np.concatenate([slopes.y, noise_in_y])
-    weights = np.repeat([1.0, 0.0], [500, 200])
+    numbers = [500, 200]
+    weights = np.repeat([1.0, 0.0], numbers)
     model = clone(model)
     model.fit(x, y, sample_weight=weights)
     alone = clone(model)
