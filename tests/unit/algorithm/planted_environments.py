@@ -86,7 +86,8 @@ def direction(theta: Tensor, k: int) -> Directions:
     in_k = torch.arange(K_MAX) < k
     theta = torch.where(in_k, theta, 0.0)
     length = torch.tensor([k])
-    return Directions(theta[None], length, one, one, 0)
+    candidate = theta[None]
+    return Directions(candidate, length, one, one, 0)
 
 
 def later(

@@ -32,7 +32,8 @@ def data(seed: int, n: int = 40, k: int = 3, n_environments: int = 3) -> Data:
     concentration = np.arange(1, n_environments + 1) / 2
     r = rng.dirichlet(concentration, n)
     centres = rng.standard_normal((n_environments, k))
-    signal = (r @ centres * psi).sum(-1)
+    slopes = r @ centres
+    signal = (slopes * psi).sum(-1)
     y = signal + rng.standard_normal(n)
     return Data(
         psi=torch.from_numpy(psi),

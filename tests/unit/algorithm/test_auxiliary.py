@@ -30,14 +30,16 @@ def problem(n: int) -> tuple[Problem, np.ndarray]:
     random = np.random.default_rng(0)
     x = random.standard_normal((n, 3))
     t = random.random(n)
-    sign = np.where(t < 0.5, 1.0, -1.0)
+    is_early = t < 0.5
+    slope = np.where(is_early, 1.0, -1.0)
     noise = 0.5 * random.standard_normal(n)
-    signal = x[:, 0] + x[:, 1] * sign
+    signal = x[:, 0] + slope * x[:, 1]
     y = torch.from_numpy(signal + noise)
 
     half = n // 2
     psi = torch.from_numpy(x)
-    u, s, v = torch.linalg.svd(psi[:half], full_matrices=False)
+    trained = psi[:half]
+    u, s, v = torch.linalg.svd(trained, full_matrices=False)
     zeros = torch.zeros(half, dtype=torch.float64)
     one = Problem(
         u=u,
@@ -65,7 +67,8 @@ def cells_of(t: np.ndarray, half: int, n_cells: int = 10) -> tuple[Tensor, Tenso
 
 def starts(n: int, k: int = 2, count: int = 3) -> Tensor:
     random = np.random.default_rng(1)
-    draw = random.dirichlet([1.0] * k, (count, n))
+    concentration = [1.0] * k
+    draw = random.dirichlet(concentration, (count, n))
     return torch.from_numpy(draw)
 
 
@@ -88,29 +91,41 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
             start,
             ridge=ridge,
             cells=cells,
-            em=EM(max_iter=max_iter, tol=0.0, per_cluster=per_cluster),
+            em=EM(
+                max_iter=max_iter,
+                tol=0.0,
+                per_cluster=per_cluster,
+            ),
         )
 
     found = []
-    for max_iter in (1, 2, 5, 20, 1000):
+    steps = (1, 2, 5, 20, 1000)
+    for max_iter in steps:
         objective_of_fit = fitted(max_iter).objective
         found.append(objective_of_fit.item())
     for before, after in pairwise(found):
         assert after <= before + 1e-12
 
     fit = fitted(1000).take(0)
-    rho = ridge * float((psi**2).mean())
+    mean_square = float((psi**2).mean())
+    rho = ridge * mean_square
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Of theta (k, 3) and log sigma (k,), and its gradient."""
         w = torch.from_numpy(flat).requires_grad_(True)
-        theta = w[: k * 3].view(k, 3)
-        level = w[k * 3 :]
+        n_slopes = k * 3
+        theta = w[:n_slopes].view(k, 3)
+        level = w[n_slopes:]
         shared = level.mean().exp()
         sigma = level.exp() if per_cluster else shared.expand(k)
-        normal = torch.distributions.Normal(psi @ theta.mT, sigma)
-        points = normal.log_prob(one.y[:, None])  # (n, k)
-        joint = [points[cells == c].sum(0) for c in range(count)]
+        centres = psi @ theta.mT
+        normal = torch.distributions.Normal(centres, sigma)
+        labels = one.y[:, None]
+        points = normal.log_prob(labels)  # (n, k)
+        joint = []
+        for c in range(count):
+            of_cell = points[cells == c]
+            joint.append(of_cell.sum(0))
         log_likelihoods = torch.stack(joint)
         likelihoods = log_likelihoods.logsumexp(-1) - np.log(k)
         lengths = (theta**2).sum(-1)
@@ -120,7 +135,8 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
         value.backward()
         return value.item(), w.grad.numpy()
 
-    parameters = [fit.theta.flatten(), fit.sigma.log()]
+    levels = fit.sigma.log()
+    parameters = [fit.theta.flatten(), levels]
     at = torch.cat(parameters).numpy()
     value, slope = objective(at)
     objective_of_fit = fit.objective.item()
@@ -136,11 +152,15 @@ def test_environments_follow_the_cells_and_not_the_labels() -> None:
     found, tables = a.cell_environments(one, cells, held_out, OPTIONS)
     assert tables.shape == (1, 10, 2)
     (table,) = tables
-    late = table[:, 0] == table[-1, 0]
-    assert late.tolist() == [False] * 5 + [True] * 5
+    first = table[:, 0]
+    late = first == first[-1]
+    early_half = [False] * 5
+    late_half = [True] * 5
+    assert late.tolist() == early_half + late_half
     assert torch.equal(found.train[0], table[cells])
     # whatever their labels are
-    assert torch.equal(found.validation[0], table[held_out])
+    expected = table[held_out]
+    assert torch.equal(found.validation[0], expected)
 
 
 def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
@@ -148,13 +168,14 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal((600, 20))
     t = random.integers(8, size=600)
-    sign = np.where(t < 5, 1, -1)
+    slope = np.where(t < 5, 1, -1)
     noise = random.standard_normal(600)
-    signal = x[:, 0] + x[:, 1] * sign
+    signal = x[:, 0] + slope * x[:, 1]
     y = np.sign(signal + noise)
 
     cells = torch.from_numpy(t)
-    draw = random.dirichlet([0.5] * 2, (5, 8))
+    concentration = [0.5] * 2
+    draw = random.dirichlet(concentration, (5, 8))
     found = fit_mixture(
         torch.from_numpy(x),
         torch.from_numpy(y),
@@ -172,7 +193,9 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
             if not part.any():
                 continue
             n = int(part.sum())
-            _, squares, *_ = np.linalg.lstsq(x[part], y[part])
+            x_side = x[part]
+            y_side = y[part]
+            _, squares, *_ = np.linalg.lstsq(x_side, y_side)
             variance = squares[0] / n
             constant = 2 * np.pi * np.e
             total += n * np.log(constant * variance)
@@ -187,7 +210,9 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
 
     winner = found.objective.argmin()
     objective = float(found.objective[winner])
-    expected = values[best] / 1200 + 8 * np.log(2) / 600
+    half_of_value = values[best] / 1200
+    cost_of_cells = 8 * np.log(2) / 600
+    expected = half_of_value + cost_of_cells
     assert objective == pytest.approx(expected, abs=1e-6)
     weights = found.weights[winner, 0].round()
     first = weights.tolist()[:5]
@@ -198,7 +223,10 @@ def test_weights_count_as_repeated_rows() -> None:
     one, t = problem(400)
     cells, held_out, _ = cells_of(t, 200, 4)
     options = a.AuxiliaryOptions(
-        k=[3], clustering_ridge=1e-9, ridge=0.0, alpha=[0.0, 2.0]
+        k=[3],
+        clustering_ridge=1e-9,
+        ridge=0.0,
+        alpha=[0.0, 2.0],
     )
     times = torch.arange(200) % 3
     repeated = replace(
@@ -208,7 +236,8 @@ def test_weights_count_as_repeated_rows() -> None:
         y=one.y.repeat_interleave(times, 0),
     )
     repeated_cells = cells.repeat_interleave(times)
-    weighted = replace(one, weights=times / times.double().mean())
+    mean = times.double().mean()
+    weighted = replace(one, weights=times / mean)
 
     first, table = a.cell_environments(repeated, repeated_cells, held_out, options)
     second, other = a.cell_environments(weighted, cells, held_out, options)
@@ -216,10 +245,42 @@ def test_weights_count_as_repeated_rows() -> None:
     assert_close(first.slopes, second.slopes, rtol=0, atol=1e-5)
 
     thetas = []
-    for rows, found in ((repeated, first), (weighted, second)):
-        directions = a.cell_directions(rows, found.train, found.validation, options)
+    fits = [(repeated, first), (weighted, second)]
+    for rows, found in fits:
+        train = found.train
+        validation = found.validation
+        directions = a.cell_directions(rows, train, validation, options)
         thetas.append(directions.theta)
     assert_close(*thetas, rtol=0, atol=1e-5)
+
+
+def literal_direction(points: Tensor, y: Tensor, r: Tensor, alpha: float) -> Tensor:
+    """Minimiser of the penalised risk (3,), without a closed form."""
+    shares = r / r.sum(0)
+    mean_square = float((points**2).mean())
+    rho = 1e-6 * mean_square
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        theta = torch.from_numpy(flat).requires_grad_(True)
+        losses = (points @ theta - y) ** 2
+        risks = losses @ shares
+        slopes = []
+        for risk in risks:
+            (slope,) = torch.autograd.grad(risk, theta, create_graph=True)
+            slopes.append(slope)
+        gradients = torch.stack(slopes)  # (environments, 3)
+        apart = gradients - gradients.mean(0)
+        squared_distance = (apart**2).sum(-1)
+        spread = squared_distance.mean()
+        value = risks.mean() + alpha * spread
+        squared_length = (theta**2).sum()
+        value = value + rho * squared_length
+        (gradient,) = torch.autograd.grad(value, theta)
+        return value.item(), gradient.numpy()
+
+    start = np.zeros(3)
+    best = minimize(objective, start, jac=True, tol=1e-12)
+    return torch.from_numpy(best.x)
 
 
 def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> None:
@@ -232,55 +293,39 @@ def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> 
     }
     options = OPTIONS.model_copy(update=changed)
     found, _ = a.cell_environments(one, cells, held_out, options)
-    directions = a.cell_directions(one, found.train, found.validation, options)
+    train = found.train
+    validation = found.validation
+    directions = a.cell_directions(one, train, validation, options)
     psi, psi_validation = one.reduced(3)
-    r = found.train[0]
-    members = torch.cat([r, found.validation[0]])
+    r = train[0]
+    members = torch.cat([r, validation[0]])
     unit = float(GradientVariance().unit(psi))
 
     def learn(rows: Tensor, alpha: float) -> Tensor:
-        """Minimiser of the objective on some rows, without a closed form."""
-        points = psi[rows]
-        y = one.y[rows]
-        shares = r[rows] / r[rows].sum(0)
-        rho = 1e-6 * float((points**2).mean())
+        return literal_direction(psi[rows], one.y[rows], r[rows], alpha * unit)
 
-        def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            theta = torch.from_numpy(flat).requires_grad_(True)
-            losses = (points @ theta - y) ** 2
-            risks = losses @ shares
-            slopes = []
-            for risk in risks:
-                (slope,) = torch.autograd.grad(risk, theta, create_graph=True)
-                slopes.append(slope)
-            gradients = torch.stack(slopes)  # (environments, 3)
-            apart = gradients - gradients.mean(0)
-            spread = (apart**2).sum(-1).mean()
-            value = risks.mean() + alpha * unit * spread
-            value = value + rho * (theta**2).sum()
-            (gradient,) = torch.autograd.grad(value, theta)
-            return value.item(), gradient.numpy()
-
-        best = minimize(objective, np.zeros(3), jac=True, tol=1e-12)
-        return torch.from_numpy(best.x)
-
-    order = stream(one.seed, "auxiliary", "folds").permutation(150)
+    permutations = stream(one.seed, "auxiliary", "folds")
+    order = permutations.permutation(150)
     fold = torch.from_numpy(order % 3)
     every = torch.ones(150, dtype=torch.bool)
     for number, alpha in enumerate(options.alpha):
         whole = learn(every, alpha)
-        assert_close(directions.theta[number], whole, rtol=0, atol=1e-5)
+        learned = directions.theta[number]
+        assert_close(learned, whole, rtol=0, atol=1e-5)
 
         outputs = torch.zeros(150, dtype=torch.float64)
         for f in range(3):
             out = fold == f
-            outputs[out] = psi[out] @ learn(~out, alpha)
+            theta = learn(~out, alpha)
+            outputs[out] = psi[out] @ theta
         errors = (outputs - one.y) ** 2
-        errors_validation = (psi_validation @ whole - one.y_validation) ** 2
+        outputs_validation = psi_validation @ whole
+        errors_validation = (outputs_validation - one.y_validation) ** 2
         both = torch.cat([errors, errors_validation])
         risks = (both @ members) / members.sum(0)
         worst = risks.max()
-        expected = -(worst + 4 * (worst - risks.min()))
+        gap = worst - risks.min()
+        expected = -(worst + 4 * gap)
         score = float(directions.score[number])
         assert score == pytest.approx(float(expected), abs=1e-5)
     best = int(directions.score.argmax())
@@ -294,17 +339,24 @@ def test_cells() -> None:
     sizes = torch.bincount(cells.locate(numbers))
     assert sizes.tolist() == [50] * 10
     far = np.array([[-99.0], [99.0]])
-    assert cells.locate(far).tolist() == [0, 9]
+    cells_of_far = cells.locate(far)
+    assert cells_of_far.tolist() == [0, 9]
     few = numbers[: 3 * CELL_POINTS]
     assert len(Cells.fit(few)) == 3
 
-    categories = np.repeat([[2.0], [7.0], [9.0]], 4, axis=0)
+    values = np.array([2.0, 7.0, 9.0])
+    categories = np.repeat(values, 4)[:, None]
     codes = Cells.fit(categories).locate(categories)
-    expected = [0] * 4
-    assert codes.tolist() == expected + [1] * 4 + [2] * 4
+    expected = np.repeat([0, 1, 2], 4)
+    assert codes.tolist() == expected.tolist()
 
     # two columns of categories: a cell for each pair
-    pairs = [[0.0, 0.0], [0.0, 5.0], [1.0, 0.0], [1.0, 5.0]]
+    pairs = [
+        [0.0, 0.0],
+        [0.0, 5.0],
+        [1.0, 0.0],
+        [1.0, 5.0],
+    ]
     crossed = np.array(pairs * 3)
     both = Cells.fit(crossed)
     assert len(both) == 4
@@ -314,13 +366,15 @@ def test_cells() -> None:
     group = random.integers(3, size=300)
     centres = 20 * group[:, None]
     places = random.standard_normal((300, 2)) + centres
-    found = Cells.fit(places, 3).locate(places)
-    matches = zip(found.tolist(), group.tolist(), strict=True)
+    cells_of_places = Cells.fit(places, 3)
+    found = cells_of_places.locate(places).tolist()
+    matches = zip(found, group.tolist(), strict=True)
     assert len(set(matches)) == 3
 
+    a_number_is_missing = np.array([[1.0], [np.nan]])
     bad = [
         (np.ones((5, 1)), "constant"),
-        (np.array([[1.0], [np.nan]]), "row 1 .* is not"),
+        (a_number_is_missing, "row 1 .* is not"),
         (np.ones(5), r"shape \(5,\)"),
         (np.ones((5, 0)), "shape"),
     ]

@@ -40,7 +40,8 @@ def test_a_candidate_uses_the_first_columns_alone() -> None:
     assert not slopes_of_2[:, 2:].any()
     alone = first(data, 3, n_init=3)
     of_3 = got.candidate(3)
-    assert torch.equal(alone.train[0], of_3.train)
+    train = alone.train[0]
+    assert torch.equal(train, of_3.train)
 
 
 @pytest.mark.parametrize("projection", ["newest", "all"])
@@ -53,7 +54,8 @@ def test_directions_are_taken_out(
     projections = []
     for _ in range(3):
         theta = rng.standard_normal(K_MAX)
-        along_theta = np.outer(theta, theta) / (theta @ theta)
+        outer = np.outer(theta, theta)
+        along_theta = outer / (theta @ theta)
         thetas.append(torch.from_numpy(theta))
         projections.append(np.eye(4) - along_theta)
     got = later(data, *thetas, n_init=3, projection=projection)
@@ -64,13 +66,14 @@ def test_directions_are_taken_out(
     psi, _ = seen[-1]
     np.testing.assert_allclose(psi, expected, atol=1e-12)
     if projection == "newest":  # what points have along theta does not matter
-        along = torch.from_numpy(rng.standard_normal((N, 1)))
-        along_v = torch.from_numpy(rng.standard_normal((M, 1)))
         newest = thetas[-1]
-        psi = data.psi_train + along * newest
-        psi_v = data.psi_validation + along_v * newest
+        lengths = torch.from_numpy(rng.standard_normal((N, 1)))
+        lengths_v = torch.from_numpy(rng.standard_normal((M, 1)))
+        psi = data.psi_train + lengths * newest
+        psi_v = data.psi_validation + lengths_v * newest
         moved = with_psi(data, psi, psi_v)
-        same(got, later(moved, *thetas, n_init=3))
+        again = later(moved, *thetas, n_init=3)
+        same(got, again)
 
 
 def test_what_the_iterations_before_left_is_needed() -> None:
@@ -97,7 +100,8 @@ def test_the_unit_of_psi_does_not_matter(intercept: bool) -> None:
         "clustering_intercept": intercept,
     }
     plain = first(data, 2, 4, **options)
-    same(plain, first(scaled, 2, 4, **options))
+    of_scaled = first(scaled, 2, 4, **options)
+    same(plain, of_scaled)
 
 
 def test_labels_as_targets_are_residuals_of_an_offset_of_zero() -> None:
@@ -121,15 +125,18 @@ def test_an_intercept_makes_a_shift_of_all_labels_harmless() -> None:
     psi_v[:, 2] = psi_v[:, 1] ** 2
     data = with_psi(data, psi, psi_v)
     shifted = replace(
-        data, f0_train=data.f0_train - 3, f0_validation=data.f0_validation - 3
+        data,
+        f0_train=data.f0_train - 3,
+        f0_validation=data.f0_validation - 3,
     )
     free: dict[str, Any] = {
         "clustering_ridge": [1e-9],
         "noise_sd": 0.5,
         "n_init": 4,
     }
-    one = first(data, 2, 4, clustering_intercept=True, **free)
-    other = first(shifted, 2, 4, clustering_intercept=True, **free)
+    with_intercept = free | {"clustering_intercept": True}
+    one = first(data, 2, 4, **with_intercept)
+    other = first(shifted, 2, 4, **with_intercept)
     same(one, other)
     assert_close(other.intercept, one.intercept + 3)
     plain = first(data, 4, **free)
@@ -142,16 +149,19 @@ def test_the_first_kernel_may_be_that_of_the_inputs() -> None:
     other = planted(5)
     x = other.psi_train.float()
     x_v = other.psi_validation.float()
+    inputs = (x, x_v)
     settings = KerHRMOptions(k=[2, 4], first_kernel="inputs")
-    got = learn_environments(data, settings, 1, [], [], inputs=(x, x_v))
+    got = learn_environments(data, settings, 1, [], [], inputs=inputs)
     assert got.k.tolist() == [2, 4]
     of_inputs = with_psi(data, x.double(), x_v.double())
     expected = first(of_inputs, 4)
     for k in (2, 4):  # one clustering serves every k: that of all 4 inputs
-        assert_close(got.candidate(k).train, expected.train[0])
+        train = got.candidate(k).train
+        assert_close(train, expected.train[0])
     # the second iteration is about features
-    theta = direction(torch.ones(K_MAX).double(), 4)
-    again = learn_environments(data, settings, 2, [got], [theta], inputs=(x, x_v))
+    ones = torch.ones(K_MAX).double()
+    theta = direction(ones, 4)
+    again = learn_environments(data, settings, 2, [got], [theta], inputs=inputs)
     of_features = KerHRMOptions(k=[4])
     expected = learn_environments(data, of_features, 2, [expected], [theta])
     same(again, expected)

@@ -29,7 +29,8 @@ def hard(
 def soft(seed: int, n: int, n_environments: int) -> Tensor:
     """Memberships (n, K) between 0 and 1."""
     rng = np.random.default_rng(seed)
-    draws = rng.dirichlet(np.full(n_environments, 0.3), n)
+    concentration = np.full(n_environments, 0.3)
+    draws = rng.dirichlet(concentration, n)
     return torch.from_numpy(draws)
 
 
@@ -55,9 +56,10 @@ def test_soft_environments_by_the_definition(
     information = 0.0
     for e in range(n_environments):
         for b in range(n_bins):
-            if joint[e, b] > 0:
-                ratio = joint[e, b] / (p[e] * q[b])
-                information += joint[e, b] * math.log(ratio)
+            of_both = joint[e, b]
+            if of_both > 0:
+                ratio = of_both / (p[e] * q[b])
+                information += of_both * math.log(ratio)
     smaller = min(entropy(p), entropy(q))
     expected = information / smaller if smaller > 1e-9 else 0.0
     got = label_information(r, torch.from_numpy(bins))
@@ -66,9 +68,11 @@ def test_soft_environments_by_the_definition(
 
 def test_few_values_are_their_own_bins() -> None:
     signs = torch.tensor([-1.0, 1.0, 1.0])
-    assert label_bins(signs).tolist() == [0, 1, 1]
-    grades = torch.tensor([2.5, -3.0, 10.0, 2.5], dtype=torch.float64)
-    assert label_bins(grades).tolist() == [1, 0, 2, 1]
+    bins = label_bins(signs)
+    assert bins.tolist() == [0, 1, 1]
+    grades = torch.tensor([2.5, -3.0, 10.0, 2.5]).double()
+    bins = label_bins(grades)
+    assert bins.tolist() == [1, 0, 2, 1]
     counts = torch.tensor([3.0, 0.0, 0.0, 2.0, 0.0, 1.0])
     bins = label_bins(counts, n_bins=4)
     assert bins.tolist() == [3, 0, 0, 2, 0, 1]
@@ -102,7 +106,8 @@ def test_draws_have_the_probabilities() -> None:
     n = 20_000
     r = torch.tensor([p] * n).double()
     got = assign(r, "drawn", 3, "t=1", "k=5", "train")
-    assert (got.sum(1) == 1).all()
+    total = got.sum(1)
+    assert (total == 1).all()
     counts = got.sum(0).numpy()
     expected = n * np.array(p)
     assert stats.chisquare(counts, expected).pvalue > 1e-3
@@ -132,5 +137,7 @@ def test_what_belongs_nowhere_stays_there() -> None:
     drawn = assign(repeated, "drawn", 0)
     elsewhere = drawn[:, [0, 2]]
     assert elsewhere.sum() == 0
-    n_drawn = int(drawn[:, 1].sum())
-    assert stats.binomtest(n_drawn, 6000, 0.5).pvalue > 1e-3
+    in_second = drawn[:, 1]
+    n_drawn = int(in_second.sum())
+    test = stats.binomtest(n_drawn, 6000, 0.5)
+    assert test.pvalue > 1e-3

@@ -42,20 +42,20 @@ def random_problem(
     f0_v = 0.1 * rng.standard_normal(M)
     y = rng.choice([-1.0, 1.0], N)
     y_v = rng.choice([-1.0, 1.0], M)
-    u, s, psi_v, f0, f0_v, y, y_v = map(
-        torch.from_numpy,
-        (u * unit, np.ones(K_MAX), psi_v * unit, f0, f0_v, y, y_v),
-    )
-    return Problem(u, s, psi_v, f0, f0_v, y, y_v, task, seed)
+    s = np.ones(K_MAX)
+    arrays = (u * unit, s, psi_v * unit, f0, f0_v, y, y_v)
+    tensors = map(torch.from_numpy, arrays)
+    return Problem(*tensors, task, seed)
 
 
 def given_environments(train: Tensor, validation: Tensor, k: list[int]) -> Memberships:
     """Memberships (n, K), (m, K) for every k."""
+    n_candidates = len(k)
     return Memberships(
         k=torch.tensor(k),
-        train=train.expand(len(k), -1, -1),
-        validation=validation.expand(len(k), -1, -1),
-        degenerate=torch.zeros(len(k), dtype=torch.bool),
+        train=train.expand(n_candidates, -1, -1),
+        validation=validation.expand(n_candidates, -1, -1),
+        degenerate=torch.zeros(n_candidates, dtype=torch.bool),
     )
 
 
@@ -68,11 +68,8 @@ def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Member
     train = torch.from_numpy(draws)
     draws_v = rng.dirichlet(concentration, (shape, M))
     validation = torch.from_numpy(draws_v)
-    return replace(
-        given_environments(train[0], validation[0], k),
-        train=train,
-        validation=validation,
-    )
+    alike = given_environments(train[0], validation[0], k)
+    return replace(alike, train=train, validation=validation)
 
 
 @pytest.mark.parametrize("total", ["sum", "mean"])
@@ -83,29 +80,37 @@ def test_every_candidate_minimises_its_losses_and_the_penalty(
     """Derivatives by autograd; environments of earlier iterations have no say."""
     problem = random_problem(4)
     learned = environments([2, 5])
-    pad = torch.nn.functional.pad  # a third environment, without any point
+    one_more = (0, 1)  # a third environment, without any point
+    pad = torch.nn.functional.pad
     padded = replace(
         learned,
-        train=pad(learned.train, (0, 1)),
-        validation=pad(learned.validation, (0, 1)),
+        train=pad(learned.train, one_more),
+        validation=pad(learned.validation, one_more),
     )
-    settings = KerHRMOptions(alpha=ALPHAS, total=total, weights=weights, ridge=0.0)
+    settings = KerHRMOptions(
+        alpha=ALPHAS,
+        total=total,
+        weights=weights,
+        ridge=0.0,
+    )
     before = environments([1], seed=9, n_environments=3)
     got = learn_directions(problem, [before, padded], settings)
     ks = got.k.tolist()
     alphas = got.alpha.tolist()
     assert ks == [2, 2, 2, 5, 5, 5]
     assert alphas == ALPHAS * 2
-    for c, (k, alpha) in enumerate(zip(ks, alphas, strict=True)):
+    candidates = zip(ks, alphas, strict=True)
+    for c, (k, alpha) in enumerate(candidates):
         psi, _ = problem.reduced(k)
         r = learned.train[c // 3]
-        theta = got.theta[c, :k].clone().requires_grad_()
+        theta = got.theta[c, :k].clone()
+        theta.requires_grad_()
         squares = (psi @ theta - problem.target) ** 2
         losses = []
         slopes = []
         for e in range(2):
-            size = r[:, e].sum()
-            loss = (r[:, e] * squares).sum() / size
+            share = r[:, e]
+            loss = (share * squares).sum() / share.sum()
             (slope,) = torch.autograd.grad(loss, theta, create_graph=True)
             losses.append(loss)
             slopes.append(slope)
@@ -141,7 +146,8 @@ def test_the_unit_of_psi_does_not_matter(unit: float, penalty: str) -> None:
     plain = learn_directions(random_problem(), learned, settings)
     problem_in_unit = random_problem(unit=unit)
     scaled = learn_directions(problem_in_unit, learned, settings)
-    assert_close(scaled.theta * unit, plain.theta, rtol=1e-7, atol=1e-10)
+    theta = scaled.theta * unit
+    assert_close(theta, plain.theta, rtol=1e-7, atol=1e-10)
     assert torch.equal(scaled.score, plain.score)
     assert scaled.chosen == plain.chosen
 
@@ -153,22 +159,26 @@ def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None
     second = environments([2], seed=2)
     learned = [first, second]
     directions = learn_directions(problem, learned, OPTIONS)
-    psi = torch.cat([problem.psi_train, problem.psi_validation])
-    f0 = torch.cat([problem.f0_train, problem.f0_validation])
+    parts = [problem.psi_train, problem.psi_validation]
+    f0_of_parts = [problem.f0_train, problem.f0_validation]
     labels = torch.cat([problem.y, problem.y_validation])
+    psi = torch.cat(parts)
+    f0 = torch.cat(f0_of_parts)
     y = labels.numpy()
     scores = directions.score.tolist()
     for theta, score in zip(directions.theta, scores, strict=True):
-        outputs = (f0 + psi @ theta).numpy()
-        points = scores_of_points(outputs, y, task)
+        outputs = f0 + psi @ theta
+        points = scores_of_points(outputs.numpy(), y, task)
         means = []
         for e in learned:
             shares = torch.cat([e.train, e.validation], 1)
             for g in range(len(e.k)):
                 for j in range(2):
-                    mean = np.average(points, weights=shares[g, :, j])
+                    weights = shares[g, :, j]
+                    mean = np.average(points, weights=weights)
                     means.append(mean)
-        assert score == pytest.approx(min(means), rel=1e-9)
+        worst = min(means)
+        assert score == pytest.approx(worst, rel=1e-9)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -180,8 +190,10 @@ def test_pooled_validation_picks_where_it_is_the_rule(task: Task) -> None:
     psi = problem.psi_validation.numpy()
     y = problem.y_validation.numpy()
     f0 = problem.f0_validation.numpy()
-    f = directions.theta.numpy() @ psi.T + f0
-    means = scores_of_points(f, y, task).mean(-1)
+    theta = directions.theta.numpy()
+    f = theta @ psi.T + f0
+    points = scores_of_points(f, y, task)
+    means = points.mean(-1)
     assert_allclose(directions.score, means)
     assert directions.chosen == means.argmax()
 
@@ -223,8 +235,8 @@ def test_a_degenerate_clustering_is_chosen_only_if_there_is_no_other(
     for seed in range(6):
         problem = random_problem(seed)
         free = environments([1, 3, 5])
-        flags = torch.tensor
-        held = replace(free, degenerate=flags(degenerate).bool())
+        flags = torch.tensor(degenerate)
+        held = replace(free, degenerate=flags.bool())
         directions = learn_directions(problem, [held], OPTIONS)
 
         def score_then_order(candidate: int) -> tuple[float, int]:
@@ -252,7 +264,8 @@ def test_degenerate_environments_do_not_score() -> None:
     some = [half_of_first, all_of_second]
     weights = all_memberships(some, "validation").sum(-1)
     assert (weights[:2] > 0).all()
-    assert weights[2:].tolist() == [0] * 4
+    of_second = weights[2:]
+    assert of_second.tolist() == [0] * 4
     # where there is no other, what there is scores
     all_of_first = marked(first, True, True)
     all_degenerate = [all_of_first, all_of_second]
@@ -268,7 +281,8 @@ def ends(*thetas: list[float]) -> list[Directions]:
     iterations = []
     for i, theta in enumerate(thetas):
         padded = torch.zeros(1, K_MAX).double()
-        padded[0, : len(theta)] = torch.tensor(theta)
+        n_given = len(theta)
+        padded[0, :n_given] = torch.tensor(theta)
         score = one + i
         iterations.append(Directions(padded, k, one, score, 0))
     return iterations
@@ -300,16 +314,21 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     assert chosen(learned, wrong, wrong, right) == 3
     assert chosen(learned, wrong, right, right) == 2  # the earliest among equals
     assert chosen(learned, right, wrong, wrong) == 1
-    assert chosen(learned, right, wrong, wrong, final="last") == 3
+    last = chosen(learned, right, wrong, wrong, final="last")
+    assert last == 3
     # only an environment of the last iteration tells these two apart
-    hits = (problem.y > 0).double()[:, None]
-    hits_v = (problem.y_validation > 0).double()[:, None]
+    is_positive = problem.y > 0
+    is_positive_v = problem.y_validation > 0
+    hits = is_positive.double()[:, None]
+    hits_v = is_positive_v.double()[:, None]
     positives = given_environments(hits, hits_v, [5])
     ones = torch.ones_like(hits)
     ones_v = torch.ones_like(hits_v)
     everybody = given_environments(ones, ones_v, [5])
-    assert chosen([positives] * 2, always_up, right) == 1
-    assert chosen([positives, everybody], always_up, right) == 2
+    at_first = [positives] * 2
+    assert chosen(at_first, always_up, right) == 1
+    at_last = [positives, everybody]
+    assert chosen(at_last, always_up, right) == 2
 
 
 def test_points_score_by_sign_or_squared_error() -> None:
@@ -338,7 +357,10 @@ def test_erm_is_ridge_regression_with_k_by_validation() -> None:
     noise_new = 0.5 * random.standard_normal(400)
     y = f0 + (u * s) @ theta + noise
     y_new = f0_new + psi @ theta + noise_new
-    arrays = map(torch.from_numpy, (u, s, psi, f0, f0_new, y, y_new))
+    arrays = map(
+        torch.from_numpy,
+        (u, s, psi, f0, f0_new, y, y_new),
+    )
     problem = Problem(*arrays, "regression", 0)
     got = erm_direction(problem, [5, 1, 3], [0.1])
 
@@ -352,12 +374,15 @@ def test_erm_is_ridge_regression_with_k_by_validation() -> None:
         penalised = second + 0.1 * mean_square * np.eye(k)
         right = features.T @ (y - f0)
         solution = np.linalg.solve(penalised, right)
-        residuals = psi[:, :k] @ solution - (y_new - f0_new)
+        outputs = f0_new + psi[:, :k] @ solution
+        residuals = y_new - outputs
         expected.append(solution)
         errors.append((residuals**2).mean())
     best = int(np.argmin(errors))
     assert got.k == dimensions[best]
     assert got.iteration == 0
-    assert_allclose(got.theta[: got.k], expected[best])
-    assert not got.theta[got.k :].any()
-    assert got.score == pytest.approx(-min(errors))
+    k = got.k
+    assert_allclose(got.theta[:k], expected[best])
+    assert not got.theta[k:].any()
+    smallest_error = min(errors)
+    assert got.score == pytest.approx(-smallest_error)

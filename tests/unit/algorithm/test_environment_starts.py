@@ -9,7 +9,11 @@ from planted_environments import K_MAX, first, later, planted, with_psi
 from torch import Tensor
 from torch.testing import assert_close
 
-NESTED: dict[str, Any] = {"n_init": 6, "init": "nested", "em_tol": 1e-9}
+NESTED: dict[str, Any] = {
+    "n_init": 6,
+    "init": "nested",
+    "em_tol": 1e-9,
+}
 
 
 def n_starts(seen: list[tuple[Tensor, Tensor]]) -> list[int]:
@@ -61,7 +65,8 @@ def test_dropped_environments_are_no_part_of_a_start(
     seen: list[tuple[Tensor, Tensor]],
 ) -> None:
     data = planted(0)
-    got = first(data, 2, 4, **NESTED, n_environments=3, min_share=0.3)
+    three = NESTED | {"n_environments": 3}
+    got = first(data, 2, 4, **three, min_share=0.3)
     # some points' environment was dropped
     total_shares = got.train[0].sum(-1)
     assert total_shares.min() < 0.9
@@ -84,7 +89,8 @@ def test_starts_depend_on_seed_iteration_and_dimension(
     two, four, again_2, again_4, _, second, other = starts
     assert torch.equal(two, again_2)
     assert torch.equal(four, again_4)
-    assert torch.equal(two[:3], two[3:])  # every ridge has the same starts
+    first_ridge = two[:3]
+    assert torch.equal(first_ridge, two[3:])  # every ridge has the same starts
     assert not torch.equal(two, four)
     assert not torch.equal(two, other)
     assert not torch.equal(four, second)

@@ -25,9 +25,11 @@ def test_the_planted_split_is_inferred(seed: int) -> None:
         (data.psi_train, data.y, got.train),
         (data.psi_validation, data.y_validation, got.validation),
     ):
-        agrees = (psi[:, 0] > 0) == (y > 0)
+        attribute = psi[:, 0]
+        agrees = (attribute > 0) == (y > 0)
         in_first = r[..., 0] > 0.5
-        share = (in_first == agrees).double().mean(-1)
+        as_split = in_first == agrees
+        share = as_split.double().mean(-1)
         # either one may come first
         agreement = torch.maximum(share, 1 - share)
         assert agreement.min() == 1
@@ -73,17 +75,25 @@ def test_where_every_start_is_degenerate_the_likeliest_stays() -> None:
         values = getattr(got, name)
         assert values.isfinite().all(), name
     likeliest = first(constant_alone, 4, **options, max_label_information=1.0)
-    assert got.held_out.item() == likeliest.held_out.item()
+    held_out = got.held_out.item()
+    assert held_out == likeliest.held_out.item()
 
 
 @pytest.mark.parametrize("noise", [0.2, 0.5])
 @pytest.mark.parametrize("seed", [0, 2])
 def test_every_ridge_is_tried_and_the_best_one_wins(noise: float, seed: int) -> None:
-    options = {"n_init": 6, "n_environments": 3, "min_share": 0.35}
+    options = {
+        "n_init": 6,
+        "n_environments": 3,
+        "min_share": 0.35,
+    }
     ridges = [1e-3, 1e-1]
     data = planted(seed, noise)
     got = first(data, 3, clustering_ridge=ridges, **options)
-    each = [first(data, 3, clustering_ridge=[ridge], **options) for ridge in ridges]
+    each = []
+    for ridge in ridges:
+        alone = first(data, 3, clustering_ridge=[ridge], **options)
+        each.append(alone)
 
     def rank(one: Environments) -> tuple[bool, float]:
         """Splits that are not degenerate come first, then the likeliest."""
@@ -94,7 +104,8 @@ def test_every_ridge_is_tried_and_the_best_one_wins(noise: float, seed: int) -> 
         expected = getattr(best, name)
         assert_close(getattr(got, name), expected)
     for name in ("n_starts", "n_label_split", "n_empty", "n_unconverged"):
-        total = sum(getattr(one, name) for one in each)
+        numbers = [getattr(one, name) for one in each]
+        total = sum(numbers)
         assert getattr(got, name) == total, name
     all_degenerate = all(one.degenerate for one in each)
     assert bool(got.degenerate) == all_degenerate
@@ -113,7 +124,8 @@ def test_an_emptied_environment_is_dropped_and_the_others_stay() -> None:
     assert not got.degenerate
     assert_close(got.held_out, whole.held_out)
     dropped = whole.train.mean(-2) < 0.1
-    assert dropped.sum(-1).tolist() == [1]
+    n_dropped = dropped.sum(-1)
+    assert n_dropped.tolist() == [1]
     assert torch.equal(got.occupied, ~dropped)
     kept = ~dropped.unsqueeze(-2)
     assert_close(got.train, whole.train * kept)
@@ -121,7 +133,8 @@ def test_an_emptied_environment_is_dropped_and_the_others_stay() -> None:
 
 
 def test_one_environment_alone_is_not_empty() -> None:
-    got = first(planted(0), 2, n_environments=1, n_init=2)
+    data = planted(0)
+    got = first(data, 2, n_environments=1, n_init=2)
     assert not got.degenerate
     assert got.n_empty.item() == 0
 
@@ -136,7 +149,8 @@ def test_m_p_gets_whole_points_where_they_are_assigned(how: str) -> None:
         assigned = getattr(whole, part)
         values = assigned.unique().tolist()
         assert set(values) == {0, 1}
-        assert (assigned.sum(-1) == 1).all()
+        total = assigned.sum(-1)
+        assert (total == 1).all()
         agree = (assigned * r).sum(-1)
         agreement = agree.min() if how == "hard" else agree.mean()
         assert agreement > 0.5
@@ -183,8 +197,10 @@ def test_the_record_gives_new_points_the_memberships_of_the_fit(
     for got in (of_first, of_later):
         for g, k in enumerate(got.k.tolist()):
             slopes = got.slopes[g].mT
-            train = got.probabilities(k, data.psi_train @ slopes, y)
-            validation = got.probabilities(k, data.psi_validation @ slopes, y_v)
+            centres = data.psi_train @ slopes
+            centres_v = data.psi_validation @ slopes
+            train = got.probabilities(k, centres, y)
+            validation = got.probabilities(k, centres_v, y_v)
             expected = got.train[g]
             assert_close(train, expected, rtol=0, atol=1e-9)
             expected = got.validation[g]

@@ -43,7 +43,10 @@ def draw(seed: int = 0) -> tuple[Tensor, Tensor]:
     return g, theta
 
 
-@given(seed=st.integers(0, 10**6), smoothing=st.sampled_from([0.0, SMOOTHING, 1.0]))
+@given(
+    seed=st.integers(0, 10**6),
+    smoothing=st.sampled_from([0.0, SMOOTHING, 1.0]),
+)
 def test_smoothing_shrinks_it_and_turns_nothing(seed: int, smoothing: float) -> None:
     g, theta = draw(seed)
     length = g.norm()
@@ -53,13 +56,14 @@ def test_smoothing_shrinks_it_and_turns_nothing(seed: int, smoothing: float) -> 
     got = cosine_to_direction(g, theta, smoothing=smoothing)
     assert_close(got, expected)
     # the unit of theta (and with it of g) does not matter
-    rescaled = cosine_to_direction(1e3 * g, 1e3 * theta, smoothing=smoothing)
+    in_unit = 1e3 * theta
+    rescaled = cosine_to_direction(1e3 * g, in_unit, smoothing=smoothing)
     assert_close(rescaled, got)
 
 
 def test_the_start_has_a_finite_gradient() -> None:
     _, theta = draw()
-    g = torch.zeros(K, dtype=torch.float64, requires_grad=True)
+    g = torch.zeros(K).double().requires_grad_()
     cos = cosine_to_direction(g, theta, SMOOTHING)
     assert cos.item() == 0
     (gradient,) = torch.autograd.grad(cos, g)
@@ -78,10 +82,16 @@ class Task(NamedTuple):
     def igd(
         self, weight: float, cosine: Any = "signed", steps: int = 100, sign: int = 1
     ) -> MLP:
-        direction = Direction(sign * self.theta, K, 0.0, 0.0, 1)
+        signed_theta = sign * self.theta
+        direction = Direction(signed_theta, K, 0.0, 0.0, 1)
         options = KerHRMOptions(cosine=cosine, steps=steps, tol=0)
         trained, _ = train_igd(
-            self.mlp, self.x, self.problem, direction, weight, options
+            self.mlp,
+            self.x,
+            self.problem,
+            direction,
+            weight,
+            options,
         )
         return trained
 
@@ -94,7 +104,8 @@ class Task(NamedTuple):
     def cosine(self, trained: MLP) -> float:
         """True cosine, without smoothing."""
         g = self.change(trained)
-        return float(cosine_similarity(g, self.theta, dim=-1))
+        cosine = cosine_similarity(g, self.theta, dim=-1)
+        return float(cosine)
 
 
 @pytest.fixture(scope="module")
@@ -115,16 +126,20 @@ def task() -> Task:
 
 def test_features_beyond_k_have_no_say(task: Task) -> None:
     options = KerHRMOptions(steps=20)
-    without_last = task.theta * torch.tensor([1, 1, 0])
+    is_used = torch.tensor([1, 1, 0])
+    without_last = task.theta * is_used
     direction = Direction(without_last, 2, 0.0, 0.0, 1)
-    whole, _ = train_igd(task.mlp, task.x, task.problem, direction, 10.0, options)
+    mlp = task.mlp
+    x = task.x
+    whole, _ = train_igd(mlp, x, task.problem, direction, 10.0, options)
     u = task.problem.u[:, :2]
     s = task.problem.s[:2]
     problem = replace(task.problem, u=u, s=s)
-    short = replace(direction, theta=direction.theta[:2])
-    cut, _ = train_igd(task.mlp, task.x, problem, short, 10.0, options)
-    outputs = cut(task.x)
-    expected = whole(task.x)
+    theta = direction.theta[:2]
+    short = replace(direction, theta=theta)
+    cut, _ = train_igd(mlp, x, problem, short, 10.0, options)
+    outputs = cut(x)
+    expected = whole(x)
     assert_close(outputs, expected, rtol=1e-3, atol=1e-4)
 
 
@@ -142,9 +157,16 @@ def test_without_penalty_it_is_plain_training(task: Task) -> None:
     y = task.problem.y.float()
 
     def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
-        return ((f - y) ** 2).mean()
+        errors = f - y
+        return (errors**2).mean()
 
-    plain = train(task.mlp, task.x, squared_error, steps=20, learning_rate=1e-3)
+    plain = train(
+        task.mlp,
+        task.x,
+        squared_error,
+        steps=20,
+        learning_rate=1e-3,
+    )
     trained = task.igd(0.0, steps=20)
     for name, weight in trained.weights.items():
         assert_close(weight, plain.weights[name])
@@ -168,7 +190,8 @@ def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
     # does not
     problem = task.problem
     y = problem.f0_train - problem.psi_train @ task.theta
-    against = task._replace(problem=replace(problem, y=y))
+    problem = replace(problem, y=y)
+    against = task._replace(problem=problem)
     with_printed = against.igd(0.5, "absolute")
     with_signed = against.igd(0.5)
     assert against.cosine(with_printed) < -0.99
@@ -182,7 +205,8 @@ def test_rounding_of_f0_decides_nothing(task: Task) -> None:
     exact = trained(task.x)
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        noise = 1e-7 * torch.from_numpy(rng.standard_normal(N))
+        draws = torch.from_numpy(rng.standard_normal(N))
+        noise = 1e-7 * draws
         f0 = task.problem.f0_train + noise
         problem = replace(task.problem, f0_train=f0)
         disturbed = task._replace(problem=problem)
@@ -227,7 +251,8 @@ class Run(NamedTuple):
     def hits(self, network: Network) -> Tensor:
         """Whether the sign of each output is the label."""
         outputs = network(self.x_validation)
-        return (outputs > 0) == (self.problem.y_validation > 0)
+        is_positive = self.problem.y_validation > 0
+        return (outputs > 0) == is_positive
 
     def worst(self, network: Network) -> float:
         """Accuracy in the worst inferred environment, by NumPy."""
@@ -238,12 +263,14 @@ class Run(NamedTuple):
         accuracies = []
         for r in environments.validation[keep].numpy():
             for j in (0, 1):
-                accuracy = np.average(hits, weights=r[:, j])
+                weights = r[:, j]
+                accuracy = np.average(hits, weights=weights)
                 accuracies.append(accuracy)
         return min(accuracies)
 
     def pooled(self, network: Network) -> float:
-        return float(self.hits(network).double().mean())
+        hits = self.hits(network)
+        return float(hits.double().mean())
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
@@ -257,18 +284,21 @@ def run(request: pytest.FixtureRequest) -> Run:
         agrees = draw.random(n) < 0.8
         spurious = np.where(agrees, y, -y)
         columns = np.stack([y, spurious], 1)
-        noise_in_columns = draw.standard_normal((n, 2)) * [1.5, 0.3]
+        scale = [1.5, 0.3]
+        noise_in_columns = draw.standard_normal((n, 2)) * scale
         noise = draw.standard_normal((n, 4))
         x = np.hstack([columns + noise_in_columns, noise])
         inputs = torch.from_numpy(x).float()
-        points.append((inputs, torch.from_numpy(y)))
+        labels = torch.from_numpy(y)
+        points.append((inputs, labels))
     (x, y), (x_v, y_v) = points
     network = init_mlp(request.param, (6, 64, 1))
     features = NTFMap.fit(network, x, 8)
     problem = Problem.from_features(
         features, x_v, y, y_v, "classification", request.param
     )
-    return Run(network, x, x_v, problem, fit(problem, OPTIONS))
+    fitted = fit(problem, OPTIONS)
+    return Run(network, x, x_v, problem, fitted)
 
 
 @pytest.mark.parametrize("rule", ["worst_inferred", "pooled"])
@@ -289,8 +319,8 @@ def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> No
     outputs = trained.network(run.x)
     expected = alone[best](run.x)
     assert torch.equal(outputs, expected)
-    outputs = torch.stack([network(run.x) for network in alone])
-    differences = outputs.diff(dim=0).abs()
+    every = [network(run.x) for network in alone]
+    differences = torch.stack(every).diff(dim=0).abs()
     spread = differences.amax(-1)
     assert spread.min() > 0.01  # the weight matters
 
@@ -302,12 +332,14 @@ def test_the_rule_picks_the_step_as_well(run: Run) -> None:
         end = run.train(cosine_weight=[300.0], steps=steps)
         ends.append(end)
     # the earliest among equals
-    best = max(ends, key=lambda end: run.worst(end.network))
+    scores = [run.worst(end.network) for end in ends]
+    best = ends[int(np.argmax(scores))]
     outputs = trained.network(run.x)
     expected = best.network(run.x)
     assert_close(outputs, expected, rtol=1e-4, atol=1e-5)
     (row,) = trained.history
-    assert row["step"] == best.history[0]["n_steps"]
+    n_steps = best.history[0]["n_steps"]
+    assert row["step"] == n_steps
     assert row["n_steps"] == 20
 
 

@@ -23,7 +23,12 @@ from kerhrm.record import Record
 N = 80
 M = 30
 K_MAX = 5
-OPTIONS = KerHRMOptions(k=[2, 5], n_iterations=3, n_init=3, alpha=[0, 1])
+OPTIONS = KerHRMOptions(
+    k=[2, 5],
+    n_iterations=3,
+    n_init=3,
+    alpha=[0, 1],
+)
 
 
 def random_problem(seed: int) -> Problem:
@@ -35,14 +40,16 @@ def random_problem(seed: int) -> Problem:
 
     def labels(psi: np.ndarray) -> np.ndarray:
         follows = rng.random(len(psi)) < 0.6
-        rule = np.where(follows, psi[:, 1], -psi[:, 1])
+        attribute = psi[:, 1]
+        rule = np.where(follows, attribute, -attribute)
         return np.sign(psi[:, 0] + rule)
 
     y = labels(psi)
     y_v = labels(psi_v)
     f0 = 0.1 * rng.standard_normal(N)
     f0_v = 0.1 * rng.standard_normal(M)
-    arrays = (psi, np.ones(K_MAX), psi_v, f0, f0_v, y, y_v)
+    s = np.ones(K_MAX)
+    arrays = (psi, s, psi_v, f0, f0_v, y, y_v)
     tensors = map(torch.from_numpy, arrays)
     return Problem(*tensors, "classification", seed)
 
@@ -100,8 +107,10 @@ def test_steps_through_arrays_are_the_loop_bit_for_bit(
 def test_fewer_iterations_are_the_first_ones(problem: Problem, fitted: Fit) -> None:
     one_iteration = OPTIONS.model_copy(update={"n_iterations": 1})
     short = fit(problem, one_iteration)
-    same(short.environments[0], fitted.environments[0])
-    same(short.directions[0], fitted.directions[0])
+    (environments,) = short.environments
+    (directions,) = short.directions
+    same(environments, fitted.environments[0])
+    same(directions, fitted.directions[0])
     winner = fitted.directions[0].winner(1)
     same(short.final, winner)
 
@@ -119,7 +128,8 @@ def test_from_points_to_predictions_of_new_ones(network: NetworkOptions) -> None
 
     def labels(x: Tensor) -> Tensor:
         total = x[:, 0] + x[:, 1]
-        return torch.where(total > 0, 1.0, -1.0).double()
+        signs = torch.where(total > 0, 1.0, -1.0)
+        return signs.double()
 
     y = labels(x)
     y_v = labels(x_v)
@@ -129,14 +139,19 @@ def test_from_points_to_predictions_of_new_ones(network: NetworkOptions) -> None
     psi_v, _ = features.transform(x_v)
     assert torch.equal(problem.psi_validation, psi_v)
     options = KerHRMOptions(
-        k=[2, 4], n_iterations=2, n_init=2, cosine_weight=[1, 10], steps=3
+        k=[2, 4],
+        n_iterations=2,
+        n_init=2,
+        cosine_weight=[1, 10],
+        steps=3,
     )
     result = fit(problem, options)
     psi, f0 = features.transform(x_new)
     final = result.final
     expected = f0 + psi @ final.theta
     assert_close(final.predict(psi, f0), expected)
-    trained = train_network(w0, x, x_v, problem, final, result.environments, options)
+    environments = result.environments
+    trained = train_network(w0, x, x_v, problem, final, environments, options)
     assert trained.network(x_new).shape == (40,)
     assert trained.cosine_weight in options.cosine_weight
 
@@ -146,7 +161,9 @@ def test_features_in_single_precision_serve_every_step(
 ) -> None:
     """As landmarks leave them: solves stay in double precision, so little is lost."""
     names = ("u", "s", "psi_validation", "f0_train", "f0_validation")
-    in_single = {name: getattr(problem, name).float() for name in names}
+    in_single = {}
+    for name in names:
+        in_single[name] = getattr(problem, name).float()
     single = replace(problem, **in_single)
     found = fit(single, OPTIONS)
     pairs = zip(found.environments, fitted.environments, strict=True)
@@ -154,7 +171,9 @@ def test_features_in_single_precision_serve_every_step(
         assert got.train.dtype == torch.float64
         assert_close(got.train, expected.train, rtol=0, atol=1e-2)
     assert found.final.theta.dtype == torch.float64
-    assert_close(found.final.theta, fitted.final.theta, rtol=1e-2, atol=1e-3)
+    theta = found.final.theta
+    expected_theta = fitted.final.theta
+    assert_close(theta, expected_theta, rtol=1e-2, atol=1e-3)
 
 
 @pytest.mark.parametrize("projection", ["newest", "all"])
@@ -164,11 +183,13 @@ def test_it_ends_where_no_feature_is_left(
 ) -> None:
     """Each iteration takes a direction out of the k features."""
     update = {"k": [k], "projection": projection}
-    found = fit(problem, OPTIONS.model_copy(update=update))
-    length = k if projection == "all" or k == 1 else OPTIONS.n_iterations
+    options = OPTIONS.model_copy(update=update)
+    found = fit(problem, options)
+    takes_all = projection == "all" or k == 1
+    length = k if takes_all else OPTIONS.n_iterations
     assert len(found.directions) == length
     assert len(found.environments) == length
     if k == 1:
-        one_iteration = OPTIONS.model_copy(update=update | {"n_iterations": 1})
+        one_iteration = options.model_copy(update={"n_iterations": 1})
         alone = fit(problem, one_iteration)
         same(found.final, alone.final)

@@ -47,7 +47,13 @@ class Problem(NamedTuple):
 
     def fit(self, **options: object) -> Mixture:
         em = EM(noise_sd=self.sigma, **options)  # type: ignore[arg-type]
-        return fit_mixture(self.psi, self.y, self.start, ridge=self.ridge, em=em)
+        return fit_mixture(
+            self.psi,
+            self.y,
+            self.start,
+            ridge=self.ridge,
+            em=em,
+        )
 
 
 def problem(
@@ -64,9 +70,11 @@ def problem(
     psi = scale * rng.uniform(0.1, 10, k)
     centres = rng.standard_normal((n_clusters, k))
     cluster = rng.integers(n_clusters, size=n)
-    signal = (psi * centres[cluster]).sum(-1)
+    slopes = centres[cluster]
+    signal = (psi * slopes).sum(-1)
     y = signal + rng.normal(0, 0.3, n)
-    start = rng.dirichlet(np.ones(n_clusters), (2, n))
+    concentration = np.ones(n_clusters)
+    start = rng.dirichlet(concentration, (2, n))
     return Problem(
         psi=torch.from_numpy(psi),
         y=torch.from_numpy(y),
@@ -93,7 +101,8 @@ def literal_objective(
     """L_c of one mixture, (K, k), (K,), (), on one data set, (n, k), (n,)."""
     centres = Normal(psi @ theta.T, sigma)
     # probs would be clamped
-    logits = weights.log().expand(len(y), -1)
+    log_weights = weights.log()
+    logits = log_weights.expand(len(y), -1)
     mixing = Categorical(logits=logits)
     density = MixtureSameFamily(mixing, centres)
     squared_length = (theta**2).sum()
@@ -109,7 +118,8 @@ def test_every_step_lowers_the_objective_down_to_its_definition(case: Problem) -
     for t in range(1, most_steps + 1):
         steps.append(case.fit(max_iter=t))
     # (steps, R), constant at the end
-    curves = torch.stack([step.objective for step in steps])
+    objectives = [step.objective for step in steps]
+    curves = torch.stack(objectives)
     rises = curves.diff(dim=0).clamp_min(0)
     size = 1 + curves.abs().max()
     assert rises.sum() <= 1e-9 * size
@@ -122,8 +132,16 @@ def test_every_step_lowers_the_objective_down_to_its_definition(case: Problem) -
         theta = fit.theta[r]
         weights = fit.weights[r]
         sigma = fit.sigma[r, 0]
-        expected = literal_objective(theta, weights, sigma, case.psi, case.y, case.rho)
-        assert math.isclose(fit.objective[r], expected, rel_tol=1e-9, abs_tol=1e-9)
+        expected = literal_objective(
+            theta,
+            weights,
+            sigma,
+            case.psi,
+            case.y,
+            case.rho,
+        )
+        objective = float(fit.objective[r])
+        assert math.isclose(objective, expected, rel_tol=1e-9, abs_tol=1e-9)
     if case.sigma is not None:
         assert (fit.sigma == case.sigma).all()
 
@@ -140,7 +158,8 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
         weights = torch.softmax(w[7:], 0)
         if sigma is None:
             return theta, weights, w[6].exp()
-        return theta, weights, torch.tensor(sigma, dtype=w.dtype)
+        scale = torch.tensor(sigma, dtype=w.dtype)
+        return theta, weights, scale
 
     def expected_objective(w: np.ndarray) -> tuple[float, np.ndarray]:
         leaf = torch.from_numpy(w).requires_grad_()
@@ -148,9 +167,11 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
         density = Normal(psi @ theta.T, scale)
         log_density = density.log_prob(y[:, None])
         log_joint = weights.log() + log_density
-        likelihood = (r * log_joint).sum(-1).mean()
+        expected_log = (r * log_joint).sum(-1)
+        likelihood = expected_log.mean()
         squared_length = (theta**2).sum()
-        penalty = case.rho / (2 * scale**2) * squared_length
+        precision = 1 / scale**2
+        penalty = case.rho / 2 * precision * squared_length
         value = penalty - likelihood
         value.backward()
         assert leaf.grad is not None
@@ -163,33 +184,41 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
         method="BFGS",
         options={"gtol": 1e-9},
     )
-    theta, weights, scale = unpack(torch.from_numpy(found.x))
+    minimum = torch.from_numpy(found.x)
+    theta, weights, scale = unpack(minimum)
     step = case.fit(max_iter=1)
-    assert_close(step.theta[0], theta, rtol=1e-5, atol=1e-6)
-    assert_close(step.weights[0], weights, rtol=1e-5, atol=1e-6)
+    theta_of_step = step.theta[0]
+    weights_of_step = step.weights[0]
     sigma_of_step = step.sigma[0, 0]
+    assert_close(theta_of_step, theta, rtol=1e-5, atol=1e-6)
+    assert_close(weights_of_step, weights, rtol=1e-5, atol=1e-6)
     assert_close(sigma_of_step, scale, rtol=1e-5, atol=1e-6)
     assert not step.converged.any()
 
 
 @given(case=problems)
 def test_responsibilities_are_bayes_rule(case: Problem) -> None:
-    fit = case.fit(max_iter=3).take(1)
-    got = fit.responsibilities(case.psi, case.y).numpy()
+    fits = case.fit(max_iter=3)
+    fit = fits.take(1)
+    responsibilities = fit.responsibilities(case.psi, case.y)
+    got = responsibilities.numpy()
     psi = case.psi.numpy()
     y = case.y.numpy()
     theta = fit.theta.numpy()
     sigma = float(fit.sigma[0])
     centres = psi @ theta.T
-    density = scipy.stats.norm.pdf(y[:, None], centres, sigma)
+    labels = y[:, None]
+    density = scipy.stats.norm.pdf(labels, centres, sigma)
     joint = fit.weights.numpy() * density
     likelihood = joint.sum(-1)
-    assert_allclose(got.sum(-1), 1, rtol=1e-12)
+    total = got.sum(-1)
+    assert_allclose(total, 1, rtol=1e-12)
     seen = likelihood > 1e-250  # elsewhere the brute force underflows
     expected = joint[seen] / likelihood[seen, None]
     assert_allclose(got[seen], expected, atol=1e-9)
     if seen.all():
-        mean = float(fit.log_likelihood(case.psi, case.y))
+        log_likelihood = fit.log_likelihood(case.psi, case.y)
+        mean = float(log_likelihood)
         expected_mean = np.log(likelihood).mean()
         assert math.isclose(mean, expected_mean, rel_tol=1e-9, abs_tol=1e-9)
 
@@ -197,8 +226,10 @@ def test_responsibilities_are_bayes_rule(case: Problem) -> None:
 def test_names_of_the_clusters_mean_nothing() -> None:
     case = problem(seed=2, n=40, k=3, n_clusters=3)
     fit = case.fit(max_iter=20)
-    for order in map(list, permutations(range(3))):
-        renamed = case._replace(start=case.start[..., order])
+    for numbers in permutations(range(3)):
+        order = list(numbers)
+        start = case.start[..., order]
+        renamed = case._replace(start=start)
         other = renamed.fit(max_iter=20)
         permuted = fit.theta[:, order]
         assert_close(other.theta, permuted, rtol=1e-8, atol=1e-10)
@@ -211,12 +242,14 @@ def test_a_batch_is_its_runs_one_by_one() -> None:
     case = problem(0, n=60, k=3, n_clusters=2)
     ridges = torch.tensor([0.01, 1.0], dtype=torch.float64)  # one a start
     em = EM(max_iter=50)
-    batch = fit_mixture(case.psi, case.y, case.start, ridge=ridges, em=em)
+    psi = case.psi
+    y = case.y
+    batch = fit_mixture(psi, y, case.start, ridge=ridges, em=em)
     # starts leave the batch at different steps
     assert len(batch.n_iterations.unique()) > 1
     for r, ridge in enumerate(ridges.tolist()):
         start = case.start[r : r + 1]
-        alone = fit_mixture(case.psi, case.y, start, ridge=ridge, em=em)
+        alone = fit_mixture(psi, y, start, ridge=ridge, em=em)
         for name in NAMES:
             in_batch = getattr(batch, name)[r]
             by_itself = getattr(alone, name)[0]
@@ -240,7 +273,8 @@ def test_outliers_and_empty_clusters_leave_no_nan(
         values = getattr(fit, name)
         assert torch.isfinite(values).all(), name
     # an outlier fills no empty cluster
-    assert fit.weights[0].tolist() == [1.0, 0.0, 0.0]
+    of_first_start = fit.weights[0]
+    assert of_first_start.tolist() == [1.0, 0.0, 0.0]
     shares = fit.responsibilities(case.psi, y)
     total = shares.sum(-1)
     assert_close(total, torch.ones_like(total))

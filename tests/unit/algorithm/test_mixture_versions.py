@@ -21,8 +21,10 @@ def gaussians(seed: int) -> tuple[Tensor, Tensor, Tensor]:
     low = rng.normal(-2, 0.4, 150)
     high = rng.normal(1.5, 1.3, 250)
     y = np.concatenate([low, high])
-    is_low = (y < 0)[:, None]
-    start = np.where(is_low, [0.9, 0.1], [0.2, 0.8])
+    is_low = y < 0
+    of_low = np.where(is_low, 0.9, 0.2)
+    of_high = np.where(is_low, 0.1, 0.8)
+    start = np.stack([of_low, of_high], 1)
     psi = torch.ones(400, 1).double()
     labels = torch.from_numpy(y)
     starts = torch.from_numpy(start)[None]
@@ -48,14 +50,18 @@ def test_of_a_constant_feature_it_is_scikit_learns_mixture_of_gaussians(
     )
     expected.fit(rows)
     centres = fit.theta[0, :, 0]
+    sigma = fit.sigma[0]
+    variances = expected.covariances_.flatten()
+    variance_of_each = np.broadcast_to(variances, 2)
     assert_allclose(centres, expected.means_[:, 0], atol=1e-4)
     assert_allclose(fit.weights[0], expected.weights_, atol=1e-4)
-    variances = np.broadcast_to(expected.covariances_.flatten(), 2)
-    assert_allclose(fit.sigma[0] ** 2, variances, atol=1e-4)
+    assert_allclose(sigma**2, variance_of_each, atol=1e-4)
     likelihood = float(fit.log_likelihood(psi, y))
-    assert likelihood == pytest.approx(expected.score(rows), abs=1e-6)
-    r = fit.responsibilities(psi, y)[0]
-    assert_allclose(r, expected.predict_proba(rows), atol=1e-3)
+    score = expected.score(rows)
+    assert likelihood == pytest.approx(score, abs=1e-6)
+    (r,) = fit.responsibilities(psi, y)
+    probabilities = expected.predict_proba(rows)
+    assert_allclose(r, probabilities, atol=1e-3)
 
 
 @pytest.mark.parametrize(("each", "hard"), [(True, False), (False, True), (True, True)])
@@ -63,12 +69,19 @@ def test_the_objective_never_rises(each: bool, hard: bool) -> None:
     rng = np.random.default_rng(1)
     features = rng.standard_normal((80, 3))
     psi = torch.from_numpy(features)
-    y = torch.from_numpy(rng.normal(size=80))
-    shares = rng.dirichlet([1.0] * 3, (5, 80))
+    labels = rng.normal(size=80)
+    y = torch.from_numpy(labels)
+    concentration = [1.0] * 3
+    shares = rng.dirichlet(concentration, (5, 80))
     start = torch.from_numpy(shares)
     objectives = []
     for t in range(1, 30):
-        em = EM(per_cluster=each, hard=hard, tol=-np.inf, max_iter=t)
+        em = EM(
+            per_cluster=each,
+            hard=hard,
+            tol=-np.inf,
+            max_iter=t,
+        )
         fit = fit_mixture(psi, y, start, ridge=0.1, em=em)
         objectives.append(fit.objective)
     for before, after in pairwise(objectives):
@@ -83,20 +96,25 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
     noise = 0.3 * rng.standard_normal(n)
     y = sign * psi[:, 0] + noise
     one_hot = np.eye(2)
-    r = one_hot[rng.integers(0, 2, n)]
+    environment = rng.integers(0, 2, n)
+    r = one_hot[environment]
     ridge = 0.05
-    rho = ridge * (psi**2).sum() / psi.size
+    mean_square = (psi**2).sum() / psi.size
+    rho = ridge * mean_square
     start = torch.from_numpy(r)[None]
     for steps in range(1, 6):
         model = Ridge(alpha=n * rho, fit_intercept=False)
         centres = []
         for j in range(2):
-            model.fit(psi, y, sample_weight=r[:, j])
+            weights = r[:, j]
+            model.fit(psi, y, sample_weight=weights)
             centres.append(model.coef_)
         theta = np.stack(centres)
         residuals = y[:, None] - psi @ theta.T
-        error = (r * residuals**2).sum() / n
-        variance = error + rho * (theta**2).sum()
+        squares = r * residuals**2
+        error = squares.sum() / n
+        squared_length = (theta**2).sum()
+        variance = error + rho * squared_length
 
         em = EM(hard=True, max_iter=steps, tol=-np.inf)
         features = torch.from_numpy(psi)

@@ -33,20 +33,25 @@ def test_theorem_4_2(seed: int, k: int, n_clusters: int, length: float) -> None:
     assert left_along_theta.abs().max() < 1e-13 * size
     # and nothing else is taken away
     taken_away = torch.outer(psi @ unit, unit)
-    assert_close(psi_v + taken_away, psi, rtol=0, atol=1e-13 * size)
+    tolerance_of_psi = 1e-13 * size
+    assert_close(psi_v + taken_away, psi, rtol=0, atol=tolerance_of_psi)
 
     y = torch.from_numpy(rng.standard_normal(30))
     starts = random_starts(0, 2, 30, n_clusters)
     em = EM(max_iter=10)
-    centres = fit_mixture(psi_v, y, starts, ridge=1e-3, em=em).theta
+    fit = fit_mixture(psi_v, y, starts, ridge=1e-3, em=em)
+    centres = fit.theta
     length_of_centres = centres.norm()
     along_theta = centres @ unit
     assert length_of_centres > 0
     assert along_theta.abs().max() < 1e-9 * length_of_centres
     # the regressions as the paper prints them: least squares, of least norm
-    printed = np.linalg.lstsq(psi_v.numpy(), y.numpy(), rcond=1e-10)[0]
+    rows = psi_v.numpy()
+    labels = y.numpy()
+    printed, *_ = np.linalg.lstsq(rows, labels, rcond=1e-10)
     printed_along_theta = printed @ unit.numpy()
-    assert abs(printed_along_theta) < 1e-9 * np.linalg.norm(printed)
+    length_of_printed = np.linalg.norm(printed)
+    assert abs(printed_along_theta) < 1e-9 * length_of_printed
 
     tolerance = 1e-12 * size
     again = orthogonal_update(psi_v, theta)
@@ -58,6 +63,7 @@ def test_theorem_4_2(seed: int, k: int, n_clusters: int, length: float) -> None:
 
 def test_a_zero_direction_takes_nothing_away() -> None:
     rng = np.random.default_rng(0)
-    psi = torch.from_numpy(rng.standard_normal((5, 3)))
+    entries = rng.standard_normal((5, 3))
+    psi = torch.from_numpy(entries)
     zero = torch.zeros(3).double()
     assert torch.equal(orthogonal_update(psi, zero), psi)

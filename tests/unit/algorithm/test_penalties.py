@@ -42,8 +42,10 @@ class RiskVariance(Penalty):
             optimiser.zero_grad()
             losses = risks.losses(theta)
             mean = risks.mean(losses)
-            value = mean + alpha * risks.mean((losses - mean) ** 2)
-            value = value + risks.rho * (theta**2).sum()
+            spread = risks.mean((losses - mean) ** 2)
+            squared_length = (theta**2).sum()
+            value = mean + alpha * spread
+            value = value + risks.rho * squared_length
             value.backward()
             return value
 
@@ -66,7 +68,8 @@ def test_a_penalty_of_the_losses_by_autograd(
     """Against the roots of the objective's derivative, a polynomial of one theta."""
     with mode():
         d = data(5, k=1, n_environments=2)
-        d = Data(*(one.clone() for one in d))
+        copies = [one.clone() for one in d]
+        d = Data(*copies)
         risks = d.risks()
         (theta,) = minimisers(v_rex, d.psi, risks, [alpha])
     assert not theta.requires_grad
@@ -77,7 +80,8 @@ def test_a_penalty_of_the_losses_by_autograd(
         square = r @ x**2
         linear = -2 * r @ (x * y)
         constant = r @ y**2
-        losses.append(np.array([square, linear, constant]) / r.sum())
+        coefficients = np.array([square, linear, constant])
+        losses.append(coefficients / r.sum())
     w = d.r.mean(0).numpy()
     mean = w @ losses
     objective = np.polyadd(mean, [0.05, 0, 0])
@@ -86,8 +90,10 @@ def test_a_penalty_of_the_losses_by_autograd(
         squared_spread = np.polymul(spread, spread)
         objective = np.polyadd(objective, alpha * weight * squared_spread)
     roots = np.roots(np.polyder(objective))
-    real = roots[np.abs(roots.imag) < 1e-9].real
-    best = min(real, key=lambda root: np.polyval(objective, root))
+    is_real = np.abs(roots.imag) < 1e-9
+    stationary = roots[is_real].real
+    values = np.polyval(objective, stationary)
+    best = stationary[values.argmin()]
     assert float(theta) == pytest.approx(best, abs=1e-7)
 
 
@@ -99,8 +105,11 @@ def test_a_penalty_by_autograd_is_learned_with(v_rex: str) -> None:
         psi = d.psi.clone()
         thetas = minimisers(v_rex, psi, risks, [0.0, 1e4])
     of_points = d.risks()
-    losses = [of_points.losses(theta) for theta in thetas.clone()]
-    spread = [float(one.max() - one.min()) for one in losses]
+    spread = []
+    for theta in thetas.clone():
+        losses = of_points.losses(theta)
+        largest_gap = losses.max() - losses.min()
+        spread.append(float(largest_gap))
     assert spread[1] < 0.02 * spread[0]
 
 
@@ -109,19 +118,27 @@ def test_a_penalty_by_autograd_is_learned_with(v_rex: str) -> None:
 def test_the_penalty_of_the_page_is_minimised(alpha: float, unit: float) -> None:
     """Against the losses summed over the points, whatever the features' unit."""
     page = blocks(ROOT / "docs/extending.md", "python")
-    (code,) = (block for block in page if "class RiskVariance" in block)
+    (code,) = [block for block in page if "class RiskVariance" in block]
     names: dict[str, Any] = {}
     exec(code, names)
     d = data(4)
-    risks = d._replace(psi=d.psi * unit).risks(rho=0.05 * unit**2)
-    theta = (names["RiskVariance"]().minimise(risks, alpha) * unit).detach()
+    in_unit = d._replace(psi=d.psi * unit)
+    risks = in_unit.risks(rho=0.05 * unit**2)
+    penalty = names["RiskVariance"]()
+    theta = penalty.minimise(risks, alpha) * unit
+    theta = theta.detach()
     theta.requires_grad_()
-    losses = (d.r / d.r.sum(0)).T @ (d.psi @ theta - d.y) ** 2
+    shares = d.r / d.r.sum(0)
+    squares = (d.psi @ theta - d.y) ** 2
+    losses = shares.T @ squares
     w = d.r.mean(0)
-    variance = w @ losses**2 - (w @ losses) ** 2
-    objective = w @ losses + 0.05 * theta @ theta + alpha * variance
+    mean = w @ losses
+    variance = w @ losses**2 - mean**2
+    objective = mean + 0.05 * theta @ theta + alpha * variance
     (slope,) = torch.autograd.grad(objective, theta)
-    assert float(slope.abs().max()) < 1e-6 * float(d.risks().cross.abs().max())
+    steepest = float(slope.abs().max())
+    largest_cross = d.risks().cross.abs().max()
+    assert steepest < 1e-6 * float(largest_cross)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3, 1), (4,)])
@@ -129,9 +146,11 @@ def test_a_penalty_that_gives_another_shape_is_one_line(
     v_rex: str, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
 ) -> None:
     d = data(0)
-    monkeypatch.setattr(RiskVariance, "minimise", lambda *_: torch.zeros(shape))
+    risks = d.risks()
+    zeros = torch.zeros(shape)
+    monkeypatch.setattr(RiskVariance, "minimise", lambda *_: zeros)
     with pytest.raises(KerhrmError, match=r"v_rex: minimise must return shape \(3,\)"):
-        minimisers(v_rex, d.psi, d.risks(), [1.0])
+        minimisers(v_rex, d.psi, risks, [1.0])
 
 
 @pytest.mark.parametrize(
@@ -146,9 +165,10 @@ def test_a_penalty_that_gives_no_minimiser_is_one_line(
     v_rex: str, monkeypatch: pytest.MonkeyPatch, value: object, message: str
 ) -> None:
     d = data(0)
+    risks = d.risks()
     monkeypatch.setattr(RiskVariance, "minimise", lambda *_: value)
     with pytest.raises(KerhrmError, match=f"v_rex: minimise {message}"):
-        minimisers(v_rex, d.psi, d.risks(), [1.0])
+        minimisers(v_rex, d.psi, risks, [1.0])
 
 
 @pytest.mark.parametrize(
@@ -168,10 +188,11 @@ def test_a_unit_that_is_no_positive_number_is_one_line(
     v_rex: str, monkeypatch: pytest.MonkeyPatch, unit: object, got: str
 ) -> None:
     d = data(0)
+    risks = d.risks()
     monkeypatch.setattr(RiskVariance, "unit", lambda *_: unit)
     text = f"v_rex: unit must return a positive number; got {got}; return psi"
     with pytest.raises(KerhrmError, match=text):
-        minimisers(v_rex, d.psi, d.risks(), [1.0])
+        minimisers(v_rex, d.psi, risks, [1.0])
 
 
 @pytest.mark.parametrize("unit", [2, 2.0, torch.tensor(2.0), torch.full((1,), 2.0)])
@@ -179,9 +200,10 @@ def test_a_unit_may_be_any_number(
     v_rex: str, monkeypatch: pytest.MonkeyPatch, unit: object
 ) -> None:
     d = data(0)
-    (twice,) = minimisers(v_rex, d.psi, d.risks(), [2.0])
+    risks = d.risks()
+    (twice,) = minimisers(v_rex, d.psi, risks, [2.0])
     monkeypatch.setattr(RiskVariance, "unit", lambda *_: unit)
-    (found,) = minimisers(v_rex, d.psi, d.risks(), [1.0])
+    (found,) = minimisers(v_rex, d.psi, risks, [1.0])
     assert torch.equal(found, twice)
 
 
@@ -198,11 +220,12 @@ def test_a_metric_of_another_shape_is_one_line(
     monkeypatch: pytest.MonkeyPatch, metric: object, got: str
 ) -> None:
     d = data(0)
+    risks = d.risks()
     kind = type("Mine", (GradientVariance,), {"metric": metric})
     monkeypatch.setattr(PENALTIES, "_plugins", {"mine": kind})
     text = rf"penalty Mine: metric must return a tensor of .*; got {got}; return M"
     with pytest.raises(KerhrmError, match=text):
-        minimisers("mine", d.psi, d.risks(), [1.0])
+        minimisers("mine", d.psi, risks, [1.0])
 
 
 def test_built_in_penalties_need_no_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,10 @@ from kerhrm.algorithm.penalties import (
 METRICS = {False: GradientVariance(), True: WhitenedGradientVariance()}
 
 
-@given(seed=st.integers(0, 10**6), alpha=st.sampled_from([0.0, 0.1, 10.0, 240.0]))
+@given(
+    seed=st.integers(0, 10**6),
+    alpha=st.sampled_from([0.0, 0.1, 10.0, 240.0]),
+)
 def test_scale_gradients_are_those_of_a_factor_before_the_prediction(
     seed: int, alpha: float
 ) -> None:
@@ -32,16 +35,18 @@ def test_scale_gradients_are_those_of_a_factor_before_the_prediction(
 
     def literal(theta: Tensor) -> tuple[Tensor, Tensor]:
         """Pooled risk, and the variance of what autograd says of the factor."""
-        scale = torch.ones((), dtype=torch.float64, requires_grad=True)
+        scale = torch.ones(()).double().requires_grad_()
         outputs = scale * (d.psi @ theta)
         shares = d.r / d.r.sum(0)
-        losses = shares.T @ (outputs - d.y) ** 2
+        squares = (outputs - d.y) ** 2
+        losses = shares.T @ squares
         slopes = []
         for loss in losses:
             (slope,) = torch.autograd.grad(loss, scale, create_graph=True)
             slopes.append(slope)
         gradients = torch.stack(slopes)
-        variance = weights @ gradients**2 - (weights @ gradients) ** 2
+        mean = weights @ gradients
+        variance = weights @ gradients**2 - mean**2
         risk = weights @ losses + risks.rho * theta @ theta
         return risk, variance
 
@@ -67,7 +72,9 @@ def system(condition: float, k: int = 6) -> tuple[Tensor, Tensor, Tensor]:
     x = rng.standard_normal(k)
     exact = matrix.astype(np.longdouble) @ x
     right = exact.astype(float)
-    return torch.from_numpy(matrix), torch.from_numpy(right), torch.from_numpy(x)
+    tensors = [torch.from_numpy(array) for array in (matrix, right, x)]
+    a, b, solution = tensors
+    return a, b, solution
 
 
 @pytest.mark.parametrize("condition", [1.0, 1e4, 1e8, 1e14])
@@ -107,14 +114,14 @@ def literal_objective(
     mean_eigenvalue = torch.linalg.eigvalsh(second).mean()
     rho = ridge * mean_eigenvalue
     shares = [d.r[:, e] for e in range(n_environments)]
+    weights = [1 / n_environments] * n_environments
     if by_size:
         weights = [share.sum() / n for share in shares]
-    else:
-        weights = [1 / n_environments] * n_environments
 
     def risk(theta: Tensor, share: Tensor) -> Tensor:
         squares = (d.psi @ theta - d.y) ** 2
-        return (share * squares).sum() / share.sum()
+        total = (share * squares).sum()
+        return total / share.sum()
 
     def pooled(theta: Tensor) -> Tensor:
         total = rho * (theta**2).sum()
@@ -131,7 +138,8 @@ def literal_objective(
     mean = sum(weight * gradient for weight, gradient in weighted)
     metric = torch.eye(k, dtype=theta.dtype)
     if whiten:
-        hessian = torch.autograd.functional.hessian(pooled, theta.detach())
+        at = theta.detach()
+        hessian = torch.autograd.functional.hessian(pooled, at)
         metric = torch.linalg.inv(hessian)
     variance = 0.0
     for weight, gradient in weighted:
@@ -157,9 +165,12 @@ def test_closed_form_minimises_the_literal_objective(
 
     # the objective is quadratic: one Newton step from anywhere ends at its minimum
     rng = np.random.default_rng(seed)
-    start = torch.from_numpy(rng.standard_normal(3)).requires_grad_()
-    (gradient,) = torch.autograd.grad(objective(start), start)
-    hessian = torch.autograd.functional.hessian(objective, start.detach())
+    entries = torch.from_numpy(rng.standard_normal(3))
+    start = entries.requires_grad_()
+    value = objective(start)
+    (gradient,) = torch.autograd.grad(value, start)
+    at = start.detach()
+    hessian = torch.autograd.functional.hessian(objective, at)
     smallest_eigenvalue = torch.linalg.eigvalsh(hessian)[0]
     assert smallest_eigenvalue > 0
     newton_step = torch.linalg.solve(hessian, gradient)
@@ -172,18 +183,19 @@ def test_closed_form_minimises_the_literal_objective(
 @pytest.mark.parametrize("whiten", [False, True])
 def test_as_alpha_grows_the_gradients_agree(whiten: bool) -> None:
     d = data(1, k=3, n_environments=2)
-    psi, y, r = (t.numpy() for t in d)
+    psi, y, r = (tensor.numpy() for tensor in d)
     shares = (r / r.sum(0)).T
     second = np.einsum("en,na,nb->eab", shares, psi, psi)
     cross = np.einsum("en,na,n->ea", shares, psi, y)
     # two environments, k equations: there the variance is zero whatever the metric
     difference = second[0] - second[1]
-    difference_of_cross = cross[0]
-    equal = np.linalg.solve(difference, difference_of_cross - cross[1])
+    difference_of_cross = cross[0] - cross[1]
+    equal = np.linalg.solve(difference, difference_of_cross)
     distances = []
     for alpha in (1e2, 1e4, 1e6):
-        theta = invariant_direction(*d, alpha, METRICS[whiten]).numpy()
-        distances.append(np.abs(theta - equal).max())
+        theta = invariant_direction(*d, alpha, METRICS[whiten])
+        apart = np.abs(theta.numpy() - equal)
+        distances.append(apart.max())
     near, nearer, nearest = distances
     assert near > nearer > nearest
     size = np.abs(equal).max()
@@ -196,7 +208,9 @@ def test_one_environment_is_least_squares_whatever_alpha(
     alpha: float, whiten: bool
 ) -> None:
     psi, y, _ = data(2)
-    expected, *_ = np.linalg.lstsq(psi.numpy(), y.numpy())
+    rows = psi.numpy()
+    labels = y.numpy()
+    expected, *_ = np.linalg.lstsq(rows, labels)
     one = torch.ones(40, 1)
     thrice_the_same = torch.full((40, 3), 1 / 3)
     for r in (one, thrice_the_same):
@@ -216,7 +230,8 @@ def test_the_whitened_penalty_has_no_unit(seed: int, scale: float) -> None:
 
     # nor, without ridge, any notion of axes
     rng = np.random.default_rng(seed)
-    entries = torch.from_numpy(rng.standard_normal((3, 3)))
+    draws = rng.standard_normal((3, 3))
+    entries = torch.from_numpy(draws)
     mix = entries + 3 * torch.eye(3)
     mixed = d._replace(psi=d.psi @ mix)
     theta = invariant_direction(*d, 0.7, whitened)

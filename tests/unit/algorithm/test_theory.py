@@ -5,6 +5,7 @@ about them is in the section "When equal weights suffice" of ``docs/algorithm.md
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -185,7 +186,15 @@ def test_a_large_penalty_makes_up_for_unequal_strengths(
     assert left_on_v <= 1e-2 * size_before + 1e-6
 
 
-def table1(seed: int, agreements: list[float], n: int) -> tuple[Tensor, Tensor, Tensor]:
+class Points(NamedTuple):
+    """Points (n, 2), labels (n,), and whether the attribute agrees with them (n,)."""
+
+    x: Tensor
+    y: Tensor
+    agrees: Tensor
+
+
+def table1(seed: int, agreements: list[float], n: int) -> Points:
     """Points (n, 2), labels (n,), and whether the attribute agrees with them (n,).
 
     Of environments whose shares of agreement are given, as those of the paper's first
@@ -200,11 +209,16 @@ def table1(seed: int, agreements: list[float], n: int) -> tuple[Tensor, Tensor, 
     s = y + noise_of_s
     noise_of_v = 0.3 * rng.standard_normal(n)
     v = attribute + noise_of_v
-    points = np.stack([s, v], 1)
-    return torch.from_numpy(points), torch.from_numpy(y), torch.from_numpy(agrees)
+    x = np.stack([s, v], 1)
+    arrays = (x, y, agrees)
+    tensors = map(torch.from_numpy, arrays)
+    return Points(*tensors)
 
 
-@given(seed=SEEDS, r1=st.floats(0.6, 0.95), r2=st.floats(0.6, 0.95))
+rates = st.floats(0.6, 0.95)
+
+
+@given(seed=SEEDS, r1=rates, r2=rates)
 def test_sizes_of_a_clean_split_do_not_matter(seed: int, r1: float, r2: float) -> None:
     """In Table 1, split by whether the attribute is the label, to sampling error."""
     x, y, agrees = table1(seed, [r1, r2], n=40_000)
@@ -212,7 +226,8 @@ def test_sizes_of_a_clean_split_do_not_matter(seed: int, r1: float, r2: float) -
     split = sides.double()
     penalty = GradientVariance()
     equal_weights = environment_risks(x, y, split)
-    of_s, of_v = penalty.minimise(equal_weights, 0.0).tolist()
+    without_penalty = penalty.minimise(equal_weights, 0.0)
+    of_s, of_v = without_penalty.tolist()
     # standard error of the coefficient on v; that on s has a third of it
     sizes = split.sum(0)
     smaller_size = float(sizes.min())
@@ -223,7 +238,8 @@ def test_sizes_of_a_clean_split_do_not_matter(seed: int, r1: float, r2: float) -
 
     # weighed by size, v counts by the share that agrees
     weights_by_size = environment_risks(x, y, split, by_size=True)
-    _, of_v_by_size = penalty.minimise(weights_by_size, 0.0).tolist()
+    weighed = penalty.minimise(weights_by_size, 0.0)
+    _, of_v_by_size = weighed.tolist()
     share_that_agrees = float(agrees.double().mean())
     link = 2 * share_that_agrees - 1
     assert of_v_by_size > 0.5 * link
@@ -261,11 +277,17 @@ def test_the_feature_with_less_noise_is_removed(first_is_clean: bool) -> None:
     n = 4000
     y = rng.choice([-1.0, 1.0], n)
     agree = rng.random((n, 2)) < 0.85
-    noise = rng.standard_normal((n, 2)) * (0.3, 1.0)
+    scales = (0.3, 1.0)
+    noise = rng.standard_normal((n, 2)) * scales
     label = y[:, None]
-    x = np.where(agree, label, -label) + noise
-    clean, noisy = (0, 1) if first_is_clean else (1, 0)
-    columns = x if first_is_clean else x[:, ::-1].copy()
+    attributes = np.where(agree, label, -label)
+    x = attributes + noise
+    clean = 0
+    noisy = 1
+    columns = x
+    if not first_is_clean:
+        clean, noisy = noisy, clean
+        columns = x[:, ::-1].copy()
     psi = torch.from_numpy(columns)
     target = torch.from_numpy(y)
 
@@ -273,7 +295,8 @@ def test_the_feature_with_less_noise_is_removed(first_is_clean: bool) -> None:
     fits = fit_mixture(psi, target, starts, ridge=1e-3)
     best = fits.objective.argmin()
     memberships = fits.responsibilities(psi, target)[best]
-    in_first_environment = (memberships[:, 0] > 0.5).numpy()
+    of_first = memberships[:, 0]
+    in_first_environment = (of_first > 0.5).numpy()
     clean_feature_agrees = agree[:, 0]
     overlap = float((in_first_environment == clean_feature_agrees).mean())
     assert max(overlap, 1 - overlap) > 0.97
@@ -302,7 +325,8 @@ def test_noise_independent_of_x_leaves_nothing_to_do(
     """
     rng = np.random.default_rng(seed)
     on_s = rng.standard_normal(a)
-    beta = np.append(on_s, np.zeros(b))
+    on_v = np.zeros(b)
+    beta = np.append(on_s, on_v)
     moments = []
     for _ in range(n_environments):
         x_and_x = positive(rng, a + b)
@@ -313,7 +337,8 @@ def test_noise_independent_of_x_leaves_nothing_to_do(
             [x_and_y, np.array([y_and_y])],
         ]
         moments.append(np.block(rows))
-    weights = rng.dirichlet(np.ones(n_environments)).tolist()
+    concentration = np.ones(n_environments)
+    weights = rng.dirichlet(concentration).tolist()
     theta = solution(moments, weights, alpha)
     assert_allclose(theta, beta, rtol=1e-5, atol=1e-6)
 
@@ -324,7 +349,8 @@ def test_a_printed_inverse_exists_for_fewer_rows_than_dimensions_alone(
 ) -> None:
     """Theorem 4.2 inverts Psi_V^T Psi_V (k, k) and Psi_V Psi_V^T (n, n)."""
     rng = np.random.default_rng(seed)
-    psi = torch.from_numpy(rng.standard_normal((n, k)))
+    entries = rng.standard_normal((n, k))
+    psi = torch.from_numpy(entries)
     theta = torch.from_numpy(rng.standard_normal(k))
     psi_v = orthogonal_update(psi, theta).numpy()
     rank = np.linalg.matrix_rank(psi_v, tol=1e-9)
@@ -343,13 +369,16 @@ def test_what_psi_v_still_explains_of_the_direction(seed: int, k: int) -> None:
     scale = rng.uniform(0.3, 3, k)
     psi = rng.standard_normal((30, k)) * scale
     second = psi.T @ psi
-    eigenvector = np.linalg.eigh(second)[1][:, 0]
+    _, eigenvectors = np.linalg.eigh(second)
+    eigenvector = eigenvectors[:, 0]
     for theta in (rng.standard_normal(k), eigenvector):
         along = psi @ theta
         variance = along @ along
-        updated = orthogonal_update(torch.from_numpy(psi), torch.from_numpy(theta))
+        features = torch.from_numpy(psi)
+        direction = torch.from_numpy(theta)
+        updated = orthogonal_update(features, direction)
         psi_v = updated.numpy()
-        coefficients = np.linalg.lstsq(psi_v, along, rcond=1e-10)[0]
+        coefficients, *_ = np.linalg.lstsq(psi_v, along, rcond=1e-10)
         residual = along - psi_v @ coefficients
         explained = 1 - (residual @ residual) / variance
 

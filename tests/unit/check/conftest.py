@@ -10,9 +10,11 @@ def plain() -> pd.DataFrame:
     """A number y that two columns predict, the same in all rows."""
     random = np.random.default_rng(0)
     n = 80
-    inputs = random.normal(size=(n, 2)).round(3)
-    table = pd.DataFrame(inputs, columns=["a", "b"])
+    inputs = random.normal(size=(n, 2))
+    columns = ["a", "b"]
+    table = pd.DataFrame(inputs.round(3), columns=columns)
     signal = table["a"] + 2 * table["b"]
     noise = 0.3 * random.normal(size=n)
-    table["y"] = (signal + noise).round(3)
+    y = signal + noise
+    table["y"] = y.round(3)
     return table

@@ -34,7 +34,8 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     slope = np.where(turned, -6, 6)
     signal = 30 + 3 * table["size"] + slope * rating
     table["pay"] = signal.round(3)
-    table["tax"] = (0.3 * table["pay"]).round(3)
+    tax = 0.3 * table["pay"]
+    table["tax"] = tax.round(3)
     is_missing = random.random(n) < 0.05
     ages = random.integers(18, 65, n)
     table["age"] = np.where(is_missing, -999, ages)
@@ -68,7 +69,8 @@ def test_a_file_becomes_a_report_and_a_page(
 
 
 def test_odd_columns_are_named(pay: Path) -> None:
-    facts = check(read_table(pay), "pay").report.facts
+    checked = check(read_table(pay), "pay")
+    facts = checked.report.facts
     assert "gives the target away" in facts["column 'tax'"]
     assert "an identifier?" in facts["column 'id'"]
     assert "-999 stands apart" in facts["column 'age'"]
@@ -80,14 +82,16 @@ def test_labels_and_an_auxiliary_column(pay: Path) -> None:
     table = read_table(pay, dates=["from"])
     table = table.drop(columns=["id", "tax", "pay", "age"])
     size = table.pop("size")
-    noise = np.random.default_rng(0).normal(size=1200)
+    random = np.random.default_rng(0)
+    noise = random.normal(size=1200)
     is_large = size + noise > 0
     table["large"] = np.where(is_large, "yes", "no")
     checked = check(table, "large", auxiliary=["from"])
     facts = checked.report.facts
     assert facts["error"] == "share of wrong labels"
     assert "detected (p = " in facts["test"]
-    assert set(checked.model.classes_) == {"no", "yes"}
+    classes = set(checked.model.classes_)
+    assert classes == {"no", "yes"}
     message = "column 'larg' does not exist; did you mean 'large'"
     with pytest.raises(ValueError, match=message):
         check(table, "larg")
@@ -110,11 +114,13 @@ def places() -> pd.DataFrame:
     noise = 0.3 * random.normal(size=n)
     spurious = np.where(agrees, y, -y) + noise
     table = pd.DataFrame({"s": spurious})
-    table["v"] = y + 1.5 * random.normal(size=n)
+    noise_of_v = 1.5 * random.normal(size=n)
+    table["v"] = y + noise_of_v
     table["y"] = np.where(y > 0, "up", "down")
     table["place"] = np.where(is_early, "early", "late")
     days = pd.date_range("2020-01-01", periods=n)
-    table["day"] = days[(n * time).astype(int)]
+    number_of_day = (n * time).astype(int)
+    table["day"] = days[number_of_day]
     return table
 
 
@@ -124,7 +130,8 @@ def test_auxiliary_categories_that_no_training_row_has_are_left_out(
     rare = places.drop(columns="day")
     few_places = [f"place {i}" for i in range(10)]
     rare.loc[::40, "place"] = few_places
-    facts = check(rare, "y", auxiliary=["place"]).report.facts
+    checked = check(rare, "y", auxiliary=["place"])
+    facts = checked.report.facts
     message = re.search(r"(\d) test rows? with 'place' in no", facts["left out"])
     assert message
     n_test = 120 - int(message[1])
@@ -142,13 +149,15 @@ def test_a_page_with_an_auxiliary_column(
 ) -> None:
     path = tmp_path / "t.csv"
     page = tmp_path / "out.html"
-    places.drop(columns="place").to_csv(path, index=False)
+    without_place = places.drop(columns="place")
+    without_place.to_csv(path, index=False)
     arguments = ["check", str(path), "--target", "y", "--auxiliary", "day"]
     assert main(arguments) == 1
     error = capsys.readouterr().err
     assert re.search("'day' holds dates, as '20..-..-..'; add --dates day", error)
     assert len(error) < 200
-    assert main([*arguments, "--dates", "day", "--html", str(page)]) == 0
+    with_page = [*arguments, "--dates", "day", "--html", str(page)]
+    assert main(with_page) == 0
     assert "environment 1" in capsys.readouterr().out
     assert "data:image/png;base64," in page.read_text()
 
@@ -156,9 +165,12 @@ def test_a_page_with_an_auxiliary_column(
 def test_the_fit_is_described_first_and_on_the_page(
     plain: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, page = tmp_path / "t.csv", tmp_path / "out.html"
-    turn = np.where(np.arange(len(plain)) % 3 == 0, 5, 0)
-    plain.assign(y=plain["y"] + turn).to_csv(path, index=False)
+    path = tmp_path / "t.csv"
+    page = tmp_path / "out.html"
+    is_third = np.arange(len(plain)) % 3 == 0
+    turn = np.where(is_third, 5, 0)
+    turned = plain.assign(y=plain["y"] + turn)
+    turned.to_csv(path, index=False)
     arguments = ["check", str(path), "--target", "y", "--seed", "3"]
     assert main([*arguments, "--html", str(page)]) == 0
     shown = capsys.readouterr().out
@@ -168,21 +180,27 @@ def test_the_fit_is_described_first_and_on_the_page(
     assert page.read_text().count("data:image/png;base64,") == 2
     assert "numbers of rows by membership" in page.read_text()
     assert main(arguments) == 0
-    assert capsys.readouterr().out == shown.partition("\n\nopen ")[0] + "\n"
+    without_page, _, _ = shown.partition("\n\nopen ")
+    again = capsys.readouterr().out
+    assert again == without_page + "\n"
 
 
 def test_the_task_may_be_given(plain: pd.DataFrame) -> None:
-    two = plain.assign(y=(plain["y"] > 0).astype(int))
-    assert check(two, "y").report.facts["error"] == "share of wrong labels"
-    facts = check(two, "y", task="regression").report.facts
-    assert facts["error"] == "root mean squared error"
-    true = plain.assign(y=plain["y"] > 0)
-    assert check(true, "y", task="regression").model._task == "regression"
-    assert check(true, "y", task="classification").model._task == "classification"
+    is_positive = plain["y"] > 0
+    two = plain.assign(y=is_positive.astype(int))
+    as_labels = check(two, "y").report
+    assert as_labels.facts["error"] == "share of wrong labels"
+    as_numbers = check(two, "y", task="regression").report
+    assert as_numbers.facts["error"] == "root mean squared error"
+    true = plain.assign(y=is_positive)
+    for task in ("regression", "classification"):
+        checked = check(true, "y", task=task)
+        assert checked.model._task == task
     with pytest.raises(ValueError, match="has 80 values, and a classification needs"):
         check(plain, "y", task="classification")
     with pytest.raises(ValueError, match="did you mean 'regression'"):
         check(plain, "y", task="regresion")
-    text = plain.assign(y=np.where(plain["y"] > 0, "yes", "no"))
+    words = np.where(is_positive, "yes", "no")
+    text = plain.assign(y=words)
     with pytest.raises(ValueError, match="a regression needs numbers; use task class"):
         check(text, "y", task="regression")

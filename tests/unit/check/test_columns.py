@@ -37,7 +37,8 @@ def facts_of(table: pd.DataFrame, target: str = "y", **options: Any) -> dict[str
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_name_of_a_column_changes_another(name: str, plain: pd.DataFrame) -> None:
-    column = pd.Series(["rows", "0", None, "f"] * 20)
+    cells = ["rows", "0", None, "f"] * 20
+    column = pd.Series(cells)
     named_z = plain.assign(z=column)
     named = plain.assign(**{name: column})
     expected = check(named_z, "y", group="z").report
@@ -53,7 +54,8 @@ def test_no_name_of_a_column_changes_another(name: str, plain: pd.DataFrame) -> 
 
 def test_what_is_read_is_said_of_every_column(plain: pd.DataFrame) -> None:
     as_text = plain.astype({"a": str, "y": str})
-    table = as_text.assign(z=["x", "?"] * 40)
+    words = ["x", "?"] * 40
+    table = as_text.assign(z=words)
     table.loc[::20, "a"] = "?"
     table.loc[::16, "y"] = "n/a"
     facts = facts_of(table, group="z")
@@ -70,7 +72,8 @@ def test_what_is_read_is_said_of_every_column(plain: pd.DataFrame) -> None:
 def test_a_code_of_missing_targets_and_auxiliary_values_is_said(
     plain: pd.DataFrame,
 ) -> None:
-    table = plain.assign(z=np.arange(80) % 40 / 10)
+    z = np.arange(80) % 40 / 10
+    table = plain.assign(z=z)
     table.loc[::10, ["y", "z"]] = -9999
     facts = facts_of(table, auxiliary="z")
     for name in ("y", "z"):
@@ -102,7 +105,8 @@ def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> N
     assert message == expected
 
     three_days = ["2024-01-01", "2024-01-02", "2024-01-03"]
-    few = plain.assign(c=[*three_days, "soon"] * 20)
+    cells = [*three_days, "soon"] * 20
+    few = plain.assign(c=cells)
     refused = r"'c' must hold dates or cat.*not 'soon' in 20"
     with pytest.raises(ValueError, match=refused):
         check(few, "y", auxiliary="c")
@@ -113,7 +117,8 @@ def test_what_looks_alike_is_one_group_label_and_name(plain: pd.DataFrame) -> No
     is_positive = plain["y"] > 0
     table = plain.assign(**{"\ufeffpla\xf6": place}, y=is_positive)
     for group in ("pla\xf6", "plao\u0308\u200b"):
-        names = check(table, "y\u2060", group=group).report.errors.index
+        report = check(table, "y\u2060", group=group).report
+        names = report.errors.index
         assert {"pla\xf6 K\xf6ln", "pla\xf6 Bonn"} < set(names)
         text = " ".join(names)
         assert "\u0308" not in text
@@ -128,7 +133,8 @@ def test_what_looks_alike_is_one_group_label_and_name(plain: pd.DataFrame) -> No
 def test_whole_numbers_beyond_float64_are_categories(plain: pd.DataFrame) -> None:
     beyond = 2**53
     rows = np.arange(80)
-    table = plain.assign(few=beyond + rows % 3, all=beyond + rows)
+    few_values = beyond + rows % 3
+    table = plain.assign(few=few_values, all=beyond + rows)
     checked = check(table, "y")
     facts = checked.report.facts
     assert "each is a category" in facts["column 'few'"]
@@ -149,7 +155,9 @@ def test_few_whole_numbers_may_be_classes(plain: pd.DataFrame) -> None:
 
 
 def test_a_constant_column_with_empty_cells_is_no_constant(plain: pd.DataFrame) -> None:
-    table = plain.assign(c=["x", None] * 40, n=[1, np.nan] * 40, e=None, k=1)
+    words = ["x", None] * 40
+    numbers = [1, np.nan] * 40
+    table = plain.assign(c=words, n=numbers, e=None, k=1)
     facts = facts_of(table)
     message = (
         "it is 'x', and empty in 40 rows; --drop c unless empty cells tell something"
@@ -164,14 +172,16 @@ def test_a_constant_column_with_empty_cells_is_no_constant(plain: pd.DataFrame) 
 def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
     cells = [True, False, True, None] * 20
     flag = pd.Series(cells, dtype=object)
-    inputs = check(plain.assign(flag=flag), "y").X_test
+    flagged = plain.assign(flag=flag)
+    inputs = check(flagged, "y").X_test
     assert set(inputs["flag"]) == {0, 1}
     assert inputs["missingindicator_flag"].sum() > 0
 
     is_positive = (plain["y"] > 0).astype(str)
     label = is_positive.where(plain.index > 7)
-    checked = check(plain.assign(y=label), "y")
-    assert checked.model.classes_.tolist() == [False, True]
+    labelled = plain.assign(y=label)
+    checked = check(labelled, "y")
+    assert list(checked.model.classes_) == [False, True]
     message = checked.report.facts["left out"]
     assert message.startswith("8 rows")
 
@@ -194,7 +204,8 @@ def test_targets_that_are_refused(y: Any, message: str, plain: pd.DataFrame) -> 
 
 def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
     days = pd.date_range("2020", periods=80)
-    table = plain.assign(day=days, code=list("abcd") * 20)
+    codes = ["a", "b", "c", "d"] * 20
+    table = plain.assign(day=days, code=codes)
     expected = check(table, "y", group="code").report
     kinds = {"a": "Float64", "y": "Float64", "day": "datetime64[s]", "code": "string"}
     for other in (
@@ -210,7 +221,8 @@ def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
 
 def giving_away(table: pd.DataFrame, target: np.ndarray) -> set[str]:
     """Columns that are said to give the target away."""
-    messages = dict(oddities(table, pd.Series(target)))
+    target_of_rows = pd.Series(target)
+    messages = dict(oddities(table, target_of_rows))
     return {name for name, message in messages.items() if "away" in message}
 
 
@@ -235,7 +247,8 @@ def test_columns_that_give_the_target_away() -> None:
     cubes = pd.DataFrame({"x": tailed**3})
     assert giving_away(cubes, tailed) == {"x"}
 
-    twice = pd.concat([table[["noise"]]] * 2)
+    noise = table[["noise"]]
+    twice = pd.concat([noise, noise])
     number_twice = np.tile(number, 2)
     target_twice = pd.Series(number_twice, twice.index)
     assert not dict(oddities(twice, target_twice))
@@ -243,9 +256,10 @@ def test_columns_that_give_the_target_away() -> None:
 
 def test_a_single_name_is_one_column_and_none_is_none(plain: pd.DataFrame) -> None:
     table = plain.assign(size=1.0)
-    several = check(table, "y", drop=["size"]).report
-    single = check(table, "y", drop="size", auxiliary=None).report
-    assert_array_equal(single.errors, several.errors)
+    several = check(table, "y", drop=["size"])
+    single = check(table, "y", drop="size", auxiliary=None)
+    errors = single.report.errors
+    assert_array_equal(errors, several.report.errors)
 
     numbered = plain.rename(columns={"a": 3})
     without_3 = check(numbered, "y", drop=3).X_test
@@ -274,7 +288,8 @@ def test_an_argument_of_another_kind_is_refused(
     given: dict[str, Any], words: str, plain: pd.DataFrame
 ) -> None:
     arguments = {"table": plain, "target": "y"} | given
-    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+    pattern = re.escape(words)
+    with pytest.raises(KerhrmError, match=pattern) as caught:
         check(**arguments)
     message = str(caught.value)
     assert len(message) < 200

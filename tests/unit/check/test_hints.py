@@ -12,8 +12,8 @@ from kerhrm.cli import main
 
 N = 60
 RANDOM = np.random.default_rng(0)
-NUMBERS = RANDOM.normal(size=(N, 3)).round(3)
-BASE = pd.DataFrame(NUMBERS, columns=["a", "b", "y"])
+NUMBERS = RANDOM.normal(size=(N, 3))
+BASE = pd.DataFrame(NUMBERS.round(3), columns=["a", "b", "y"])
 ROW = np.arange(N)
 DAYS = pd.date_range("2020-01-01", periods=N)
 BY_DAY = pd.Series(DAYS.strftime("%d/%m/%Y"))
@@ -24,7 +24,8 @@ EARLY = BY_DAY.where(DAYS.day <= 12, "05/06/2020")
 def csv(separator: str = ",", **columns: object) -> bytes:
     """A table as a file, with more columns by name."""
     table = BASE.assign(**columns)
-    return table.to_csv(index=False, sep=separator).encode()
+    text = table.to_csv(index=False, sep=separator)
+    return text.encode()
 
 
 def without(arguments: list[str], option: str) -> list[str]:
@@ -34,11 +35,15 @@ def without(arguments: list[str], option: str) -> list[str]:
 
 
 #: three decimals in every cell
-IN_DOUBT = re.sub(
-    rb"(\d)\.(\d+)",
-    lambda cell: b"1%b,%b" % (cell[1], cell[2].ljust(3, b"0")),
-    csv(";"),
-)
+def longer(cell: re.Match[bytes]) -> bytes:
+    """A number with one digit more in front and three decimals, behind a comma."""
+    whole, decimals = cell.groups()
+    return b"1%b,%b" % (whole, decimals.ljust(3, b"0"))
+
+
+IN_DOUBT = re.sub(rb"(\d)\.(\d+)", longer, csv(";"))
+AS_TEXT = BASE.to_string(index=False)
+WITH_COMMAS = csv(";").replace(b".", b",")
 #: content of a file and options, and the columns that the report must name before
 REPORTED = {
     "constant": csv(c=1),
@@ -63,11 +68,11 @@ REFUSED = {
     "no encoding": (csv(), ["--encoding", "hex"]),
     "colons": (csv(":"), []),
     "blanks": (csv(" "), []),
-    "runs of blanks": (BASE.to_string(index=False).encode(), []),
+    "runs of blanks": (AS_TEXT.encode(), []),
     "a wrong separator": (csv(";"), ["--sep", ","]),
     "a wrong separator of tabs": (csv("\t"), ["--sep", ","]),
     "a decimal comma": (csv(), ["--decimal", ","]),
-    "a decimal point": (csv(";").replace(b".", b","), ["--decimal", "."]),
+    "a decimal point": (WITH_COMMAS, ["--decimal", "."]),
     "a comma in doubt": (IN_DOUBT, []),
     "a point in doubt": (IN_DOUBT.replace(b",", b"."), []),
     "no decimal sign": (csv(), ["--decimal", "x"]),
@@ -100,7 +105,8 @@ def followed(arguments: list[str], text: str) -> list[str]:
         if word in ("or", "unless"):
             break
         words.append(word)
-    option, _, _ = words[0].partition("=")
+    first = words[0]
+    option, _, _ = first.partition("=")
     if option in arguments:
         arguments = without(arguments, option)
     return arguments + words

@@ -23,7 +23,8 @@ N = 40
 def data(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
     numbers = random.normal(size=(N, 3))
-    table = pd.DataFrame(numbers, columns=["a", "b", "y"]).round(3)
+    columns = ["a", "b", "y"]
+    table = pd.DataFrame(numbers.round(3), columns=columns)
     table["größe"] = ["süd", "nord"] * (N // 2)
     path = tmp_path / "t.csv"
     table.to_csv(path, index=False)
@@ -31,7 +32,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def check(data: Path, *options: str) -> int:
-    return main(["check", str(data), "--target", "y", *options])
+    arguments = ["check", str(data), "--target", "y"]
+    return main([*arguments, *options])
 
 
 def other_files(folder: Path, data: Path) -> dict[str, Path]:
@@ -71,7 +73,8 @@ def test_a_page_takes_no_other_files_place(
     content = data.read_bytes()
     monkeypatch.setattr("kerhrm.check.check", None)  # nothing is fitted
     for what, place in places.items():
-        assert check(data, "--html", str(place)) == 1, what
+        status = check(data, "--html", str(place))
+        assert status == 1, what
         error = capsys.readouterr().err.strip()
         assert error.startswith("kerhrm: error: "), what
         assert "\n" not in error
@@ -146,11 +149,14 @@ def test_names_beyond_a_terminals_encoding_are_written_out(
     monkeypatch.setattr(sys, "stdout", output)
     monkeypatch.setattr(sys, "stderr", error)
     assert check(data, "--group", "größe") == 0
-    shown = buffers[0].getvalue().decode(encoding)
-    assert ("größe nord" if encoding != "ascii" else r"gr\xf6\xdfe nord") in shown
+    output_buffer, error_buffer = buffers
+    shown = output_buffer.getvalue().decode(encoding)
+    expected = r"gr\xf6\xdfe nord" if encoding == "ascii" else "größe nord"
+    assert expected in shown
     assert check(data, "--group", "größ\N{SNOWMAN}") == 1
     error.flush()
-    assert "did you mean" in buffers[1].getvalue().decode(encoding)
+    told = error_buffer.getvalue().decode(encoding)
+    assert "did you mean" in told
 
 
 def test_names_in_other_bytes_than_utf_8_are_no_traceback(
@@ -158,7 +164,8 @@ def test_names_in_other_bytes_than_utf_8_are_no_traceback(
 ) -> None:
     named = os.fsdecode("größe".encode())
     assert check(data, "--group", named) == 0
-    assert check(data, "--group", os.fsdecode(b"gr\xf6\xdfe")) == 1
+    named = os.fsdecode(b"gr\xf6\xdfe")
+    assert check(data, "--group", named) == 1
     assert "does not exist" in capsys.readouterr().err
 
 
@@ -170,7 +177,8 @@ class Closed(io.StringIO):
         self.number = number
 
     def write(self, text: str) -> int:
-        raise OSError(self.number, os.strerror(self.number))
+        message = os.strerror(self.number)
+        raise OSError(self.number, message)
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,9 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
 def test_a_file_that_an_option_took_is_one_line(
     option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    command = ["check", "--target", "y", option, "a", "data.csv"]
     with pytest.raises(SystemExit):
-        main(["check", "--target", "y", option, "a", "data.csv"])
+        main(command)
     error = capsys.readouterr().err.strip()
     assert "\n" not in error
     assert "write kerhrm check FILE before the options" in error
@@ -86,8 +87,12 @@ def test_a_bad_file_is_one_line(
     content, arguments, words = BAD[case]
     path = tmp_path / "table.csv"
     page = tmp_path / "page.html"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    where: list[Any] = [] if "--html" in arguments else ["--html", str(page)]
+    if isinstance(content, str):
+        content = content.encode()
+    path.write_bytes(content)
+    where: list[Any] = []
+    if "--html" not in arguments:
+        where = ["--html", str(page)]
     command = ["check", str(path), "--target", "b", *where, *arguments]
     assert main(command) == 1
     error = capsys.readouterr().err.strip()

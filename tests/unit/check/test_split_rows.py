@@ -11,14 +11,16 @@ from kerhrm.errors import KerhrmError
 
 def with_yes_in(rows: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
     """The table with label ``yes`` where ``rows`` (n,) is true, ``no`` elsewhere."""
-    return table.assign(y=np.where(rows, "yes", "no"))
+    labels = np.where(rows, "yes", "no")
+    return table.assign(y=labels)
 
 
 def test_a_label_that_no_test_row_has_is_said(plain: pd.DataFrame) -> None:
     tested = check(plain, "y").X_test.index
     trained = plain.index.difference(tested)
 
-    yes_in_training = with_yes_in(plain.index == trained[0], plain)
+    is_first = plain.index == trained[0]
+    yes_in_training = with_yes_in(is_first, plain)
     message = check(yes_in_training, "y").report.facts["column 'y'"]
     expected = "'yes' stands in 1 row, none of which tests: the errors say"
     assert message.startswith(expected)

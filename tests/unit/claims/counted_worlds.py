@@ -23,8 +23,9 @@ BY_V = (0, 1, 0, 1)
 def world(r: float) -> np.ndarray:
     """P(Y, cell), (2, 4)."""
     joint = np.empty((2, 4))
-    for y in (0, 1):
-        for cell, (s, v) in enumerate(product((0, 1), repeat=2)):
+    values = (0, 1)
+    for y in values:
+        for cell, (s, v) in enumerate(product(values, repeat=2)):
             p_s = S if s == y else 1 - S
             p_v = r if v == y else 1 - r
             joint[y, cell] = p_s * p_v / 2
@@ -43,7 +44,9 @@ def representations() -> list[tuple[int, ...]]:
 
 def represented(joint: np.ndarray, blocks: Sequence[int]) -> np.ndarray:
     """P(Y, Psi), (2, number of blocks)."""
-    one_hot = np.eye(max(blocks) + 1)[list(blocks)]
+    n_blocks = max(blocks) + 1
+    block_of_cell = list(blocks)
+    one_hot = np.eye(n_blocks)[block_of_cell]
     return joint @ one_hot
 
 
@@ -59,17 +62,20 @@ def dependence(worlds: Sequence[np.ndarray], blocks: Sequence[int]) -> float:
     invariant."""
     joints = [represented(joint, blocks) for joint in worlds]
     pooled = np.mean(joints, axis=0)
-    within = np.mean([conditional_entropy(joint) for joint in joints])
-    return conditional_entropy(pooled) - float(within)
+    entropies = [conditional_entropy(joint) for joint in joints]
+    within = float(np.mean(entropies))
+    return conditional_entropy(pooled) - within
 
 
 @cache
 def invariance_set(rates: tuple[float, ...]) -> set[tuple[int, ...]]:
     """I_E of the environments with these r."""
     worlds = [world(r) for r in rates]
-    return {
-        blocks for blocks in representations() if dependence(worlds, blocks) < 1e-12
-    }
+    invariant = set()
+    for blocks in representations():
+        if dependence(worlds, blocks) < 1e-12:
+            invariant.add(blocks)
+    return invariant
 
 
 def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> float:
@@ -90,4 +96,6 @@ def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> f
         log_p_other = log_expit(log_odds_by_s + a * logit(other))
         return float(weight @ (log_p_r - log_p_other))
 
-    return r * expected_gain(1) + (1 - r) * expected_gain(-1)
+    gain_if_agreeing = expected_gain(1)
+    gain_if_not = expected_gain(-1)
+    return r * gain_if_agreeing + (1 - r) * gain_if_not

@@ -16,7 +16,8 @@ def ridge_fit(features: Tensor, y: Tensor, ridge: float) -> Tensor:
     (p,)."""
     identity = torch.eye(len(y), dtype=features.dtype)
     system = features @ features.mT + ridge * identity
-    return features.mT @ torch.linalg.solve(system, y)
+    dual = torch.linalg.solve(system, y)
+    return features.mT @ dual
 
 
 def written_out(ntf: FactoredNTF) -> Tensor:
@@ -25,7 +26,8 @@ def written_out(ntf: FactoredNTF) -> Tensor:
     for inputs, deltas in zip(ntf.inputs, ntf.deltas, strict=True):
         of_biases = deltas.double()
         points = inputs.double()
-        of_weights = of_biases.unsqueeze(-1) * points.unsqueeze(-2)
+        columns_of_deltas = of_biases.unsqueeze(-1)
+        of_weights = columns_of_deltas * points.unsqueeze(-2)
         columns.append(of_weights.flatten(1))
         columns.append(of_biases)
     return torch.cat(columns, -1)

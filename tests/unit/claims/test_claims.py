@@ -23,11 +23,10 @@ from kerhrm_paper.config.config import load_config
 def write(
     folder: Path, table: str, cells: dict[tuple[str, str, str], list[float]]
 ) -> None:
-    rows = [
-        (setting, method, seed, metric, value)
-        for (setting, method, metric), values in cells.items()
-        for seed, value in enumerate(values)
-    ]
+    rows = []
+    for (setting, method, metric), values in cells.items():
+        for seed, value in enumerate(values):
+            rows.append((setting, method, seed, metric, value))
     names = ["setting", "method", "seed", "metric", "value"]
     scores = pd.DataFrame(rows, columns=names)
     scores["selection"] = "pooled validation"
@@ -39,7 +38,8 @@ def write(
 def evaluated(folder: Path, test: Function) -> pd.Series:
     """The row of one claim on the scores of a folder."""
     single = Claim(1, "1", "x", test)
-    return evaluate(folder, "smoke", [single]).iloc[0]
+    table = evaluate(folder, "smoke", [single])
+    return table.iloc[0]
 
 
 def status(folder: Path, test: Function) -> str:
@@ -52,10 +52,12 @@ def run(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     levels = {"A": 0.8, "B": 0.6, "C": 0.5}
     cells = {}
-    for setting, shift in (("r=1", 0.0), ("r=2", 0.1)):
+    shifts = {"r=1": 0.0, "r=2": 0.1}
+    for setting, shift in shifts.items():
         for method, level in levels.items():
             for metric in ("test_acc", "mean_error"):
-                seeds = level + shift + rng.normal(0, 0.01, 8)
+                noise = rng.normal(0, 0.01, 8)
+                seeds = level + shift + noise
                 cells[setting, method, metric] = seeds.tolist()
     write(tmp_path, "t", cells)
     return tmp_path
@@ -103,7 +105,8 @@ def test_comparisons(run: Path, test: Function, expected: str) -> None:
 
 
 def test_other_settings_and_weighted_sums(scores_file: Path) -> None:
-    evidence = Evidence({"t": pd.read_csv(scores_file)})
+    scores = pd.read_csv(scores_file)
+    evidence = Evidence({"t": scores})
     cells = accuracy(evidence)
     a = evidence.cell("t", "r=1", "A", "test_acc")
     b = evidence.cell("t", "r=1", "B", "test_acc")
@@ -141,8 +144,10 @@ def test_seeds_that_one_side_lacks_do_not_count(run: Path, scores_file: Path) ->
     scores[~lost].to_csv(scores_file, index=False)
     assert evaluated(run, a_is_better)["n"] == 6
 
-    other_seeds = scores["seed"].mask(of_a, scores["seed"] + 100)
-    scores.assign(seed=other_seeds).to_csv(scores_file, index=False)
+    seed = scores["seed"]
+    other_seeds = seed.mask(of_a, seed + 100)
+    moved = scores.assign(seed=other_seeds)
+    moved.to_csv(scores_file, index=False)
     reason = evaluated(run, a_is_better)["reason"]
     assert reason == "not in this run: no seed in common"
 
@@ -152,7 +157,8 @@ def test_some_of_several_settings(run: Path) -> None:
 
     def tests(evidence: Evidence, setting: str) -> list[Comparison]:
         cells = evidence.cells("t", "test_acc", setting)
-        return [cells.more("A", than=limit) for limit in (0.85, 0.7)]
+        limits = (0.85, 0.7)
+        return [cells.more("A", than=limit) for limit in limits]
 
     def both_settings(evidence: Evidence) -> list[Comparison]:
         return tests(evidence, "r=1") + tests(evidence, "r=2")
@@ -162,27 +168,42 @@ def test_some_of_several_settings(run: Path) -> None:
         second = all_of(tests(evidence, "r=2"))
         return at_least(1, [first, second])
 
-    assert status(run, lambda e: all_of(both_settings(e))) == "contradicted"
+    def all_in_both(evidence: Evidence) -> Comparison:
+        return all_of(both_settings(evidence))
+
+    def three_in_both(evidence: Evidence) -> Comparison:
+        return at_least(3, both_settings(evidence))
+
+    assert status(run, all_in_both) == "contradicted"
     assert status(run, all_in_one_setting) == "supported"
-    row = evaluated(run, lambda e: at_least(3, both_settings(e)))
+    row = evaluated(run, three_in_both)
     assert row["status"] == "supported"
     assert row["tests"] == 4
     assert row["tests_for"] == 3
 
 
 def test_what_a_run_lacks_is_open(run: Path) -> None:
-    row = evaluated(run, lambda e: accuracy(e).better("D", than="A"))
+    def d_is_better(evidence: Evidence) -> Comparison:
+        return accuracy(evidence).better("D", than="A")
+
+    row = evaluated(run, d_is_better)
     assert row["status"] == "open"
     assert "no D in t" in row["reason"]
 
 
 def test_a_failed_seed_leaves_it_open(run: Path) -> None:
+    without_result = float("nan")
     cells = {
-        ("s", "A", "test_acc"): [0.9, float("nan")],
+        ("s", "A", "test_acc"): [0.9, without_result],
         ("s", "B", "test_acc"): [0.1, 0.1],
     }
     write(run, "f", cells)
-    row = evaluated(run, lambda e: e.cells("f", "test_acc", "s").better("A", than="B"))
+
+    def better_in_s(evidence: Evidence) -> Comparison:
+        in_s = evidence.cells("f", "test_acc", "s")
+        return in_s.better("A", than="B")
+
+    row = evaluated(run, better_in_s)
     assert row["status"] == "open"
     assert row["reason"] == "a seed has no result"
 
@@ -200,7 +221,8 @@ def test_pooled_validation_has_a_status_of_its_own(
 ) -> None:
     pooled = pd.read_csv(scores_file)
     chosen = pooled.assign(selection="worst inferred environment")
-    pooled.loc[pooled["method"] == "A", "value"] = 0.1
+    of_a = pooled["method"] == "A"
+    pooled.loc[of_a, "value"] = 0.1
     both = pd.concat([chosen, pooled])
     both.to_csv(scores_file, index=False)
     row = evaluated(run, a_is_better)
@@ -211,7 +233,10 @@ def test_pooled_validation_has_a_status_of_its_own(
 @pytest.fixture(scope="module")
 def numbers() -> dict[str, pd.DataFrame]:
     """All small runs, tiny."""
-    return {name: small_runs.run(name, smoke=True) for name in MEASURES}
+    tables = {}
+    for name in MEASURES:
+        tables[name] = small_runs.run(name, smoke=True)
+    return tables
 
 
 def test_claims_of_the_paper_on_a_run_without_scores(
@@ -233,13 +258,16 @@ def test_claims_of_the_paper_on_a_run_without_scores(
     assert list(claims["claim"]) == sorted(NUMBERS)
     assert used == set(MEASURES)
     by_test = claims["test"] != ""
-    assert set(claims.loc[by_test, "status"]) == {"supported", "contradicted"}
+    statuses = claims.loc[by_test, "status"]
+    assert set(statuses) == {"supported", "contradicted"}
     missing = claims["reason"].str.startswith("not in this run")
-    assert claims.loc[missing, "tests"].isna().all()
+    tests_of_missing = claims.loc[missing, "tests"]
+    assert tests_of_missing.isna().all()
     effects = claims.loc[~missing, "effect"]
     assert np.isfinite(effects).all()
     by_small_run = ~missing & ~by_test
-    assert (claims.loc[by_small_run, "numbers"] != "").all()
+    numbers_of_runs = claims.loc[by_small_run, "numbers"]
+    assert (numbers_of_runs != "").all()
     assert by_test.sum() == 13
     assert by_small_run.sum() == 11
 
@@ -252,7 +280,8 @@ def test_every_cell_that_a_claim_names_is_configured(
     labels: dict[str, set[str]] = defaultdict(set)
     for name, table in config.tables.items():
         for row in table.rows:
-            titles[name].update(row.titles.values())
+            methods = row.titles.values()
+            titles[name].update(methods)
             labels[name].add(row.setting)
 
     def look(
@@ -265,7 +294,11 @@ def test_every_cell_that_a_claim_names_is_configured(
         return pd.Series([0.0, 1.0], ["0", "1"])
 
     monkeypatch.setattr(Evidence, "cell", look)
-    monkeypatch.setattr(small_runs, "run", lambda name, smoke: numbers[name])
+
+    def finished(name: str, smoke: bool) -> pd.DataFrame:
+        return numbers[name]
+
+    monkeypatch.setattr(small_runs, "run", finished)
     claims = evaluate(Path(), "paper")
     assert (claims["reason"] == "").all()
 
@@ -281,7 +314,8 @@ def test_a_lab_has_the_attribute_and_the_best_split(lab: Lab) -> None:
     assert share == pytest.approx(0.85, abs=0.1)  # (.9 + .8) / 2
     assert lab.divergence(lab.perfect) > 2
     without_information = torch.full_like(lab.perfect, 0.5)
-    assert lab.divergence(without_information) == pytest.approx(0, abs=1e-12)
+    divergence = lab.divergence(without_information)
+    assert divergence == pytest.approx(0, abs=1e-12)
     memberships = lab.explore(lab.problem.psi_train)
     assert_allclose(memberships.sum(-1), 1)
 
@@ -292,7 +326,9 @@ def test_explained_share_is_that_of_scikit_learn() -> None:
     y = rng.normal(size=30)
     model = LinearRegression().fit(x, y)
     r_squared = model.score(x, y)
-    explained = _explained(torch.from_numpy(x), torch.from_numpy(y))
+    features = torch.from_numpy(x)
+    labels = torch.from_numpy(y)
+    explained = _explained(features, labels)
     assert explained == pytest.approx(r_squared)
 
 

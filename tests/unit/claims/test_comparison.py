@@ -19,7 +19,8 @@ from kerhrm_paper.claims.comparison import (
     steady,
 )
 
-probabilities = st.lists(st.floats(0.001, 0.999), min_size=1, max_size=8)
+probability = st.floats(0.001, 0.999)
+probabilities = st.lists(probability, min_size=1, max_size=8)
 
 
 def of(p: float) -> Comparison:
@@ -79,8 +80,9 @@ def test_alike_is_two_one_sided_tests() -> None:
 def test_steady_rejects_as_often_as_it_may_at_the_limit() -> None:
     rng = np.random.default_rng(2)
     draws = rng.normal(0, 0.02, (2000, 5))
-    p_values = [steady("std", seeds, 0.02).p_for for seeds in draws]
-    rejected = np.mean(np.array(p_values) <= 0.05)
+    tests = [steady("std", seeds, 0.02) for seeds in draws]
+    p_values = np.array([test.p_for for test in tests])
+    rejected = np.mean(p_values <= 0.05)
     assert rejected == pytest.approx(0.05, abs=0.02)
 
 
@@ -88,20 +90,27 @@ def test_the_interval_of_a_deviation_covers_it() -> None:
     rng = np.random.default_rng(3)
     draws = rng.normal(0, 2.0, (1000, 6))
     tests = [steady("std", seeds, 1.0) for seeds in draws]
-    covers = [test.low <= 2.0 <= test.high for test in tests]
+    covers = []
+    for test in tests:
+        covers.append(test.low <= 2.0 <= test.high)
     covered = np.mean(covers)
     assert covered == pytest.approx(0.95, abs=0.02)
 
 
 def test_a_single_seed_is_no_evidence() -> None:
-    assert np.isnan(more("", [1.0]).p)
-    assert np.isnan(alike("", [0.0], 0.1).p)
-    assert np.isnan(steady("", [1.0], 0.1).p)
+    tests = [
+        more("", [1.0]),
+        alike("", [0.0], 0.1),
+        steady("", [1.0], 0.1),
+    ]
+    for test in tests:
+        assert np.isnan(test.p)
 
 
 @given(probabilities)
 def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> None:
-    whole = all_of([of(p) for p in ps])
+    parts = [of(p) for p in ps]
+    whole = all_of(parts)
     least_sure = max(ps)
     assert whole.p_for == least_sure
     bound = len(ps) * (1 - least_sure)
@@ -113,7 +122,8 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
 
 @given(probabilities)
 def test_one_of_many_is_bonferronis(ps: list[float]) -> None:
-    whole = at_least(1, [of(p) for p in ps])
+    parts = [of(p) for p in ps]
+    whole = at_least(1, parts)
     bound = len(ps) * min(ps)
     expected = min(1, bound)
     assert whole.p_for == pytest.approx(expected)
@@ -135,9 +145,13 @@ def test_false_alarms_of_a_partial_conjunction(
     rng = np.random.default_rng(5)
     false_alarms = 0
     for _ in range(600):
-        tests = [more("", rng.normal(mu, 1, 6)) for mu in means]
+        tests = []
+        for mean in means:
+            seeds = rng.normal(mean, 1, 6)
+            tests.append(more("", seeds))
         whole = at_least(m, tests)
-        false_alarms += whole.p <= 0.05 and whole.p_for < whole.p_against
+        is_for = whole.p_for < whole.p_against
+        false_alarms += whole.p <= 0.05 and is_for
     assert false_alarms / 600 <= 0.05
 
 
@@ -151,14 +165,16 @@ def test_tests_of_groups_are_counted() -> None:
 
 
 def test_a_test_without_a_result_leaves_the_whole_without_one() -> None:
-    without_result = more("", [float("nan"), 1.0])
+    nan = float("nan")
+    without_result = more("", [nan, 1.0])
     whole = all_of([of(0.001), without_result])
     assert np.isnan(whole.p)
 
 
 def test_rank_correlation() -> None:
     x = [1.0, 2.0, 3.0]
-    assert rank_correlation(x, [5.0, 5.0, 5.0]) == 0
+    ties = [5.0, 5.0, 5.0]
+    assert rank_correlation(x, ties) == 0
     correlation = rank_correlation(x, [1.0, 3.0, 2.0])
     assert correlation == pytest.approx(0.5)
 
@@ -172,13 +188,16 @@ def test_correlations_of_points_in_random_order_are_no_evidence(
     order = np.arange(points)
 
     def of_random_orders() -> float:
-        rows = [
-            rank_correlation(order, random.permutation(points)) for _ in range(n_seeds)
-        ]
+        rows = []
+        for _ in range(n_seeds):
+            drawn = random.permutation(points)
+            rows.append(rank_correlation(order, drawn))
         return correlated("c", rows, points).p_for
 
-    wrong = np.mean([of_random_orders() <= 0.05 for _ in range(600)])
+    p_values = np.array([of_random_orders() for _ in range(600)])
+    wrong = np.mean(p_values <= 0.05)
     assert 0.02 < wrong < 0.08
     certain = correlated("c", [1.0] * n_seeds, points)
     # all of n_seeds orders right, of points! each, is less likely than it says
-    assert math.factorial(points) ** -n_seeds < certain.p_for < 0.01
+    chance = math.factorial(points) ** -n_seeds
+    assert chance < certain.p_for < 0.01

@@ -78,11 +78,14 @@ def effect_of(number: int) -> float:
 
 def divergence_of_v(r: float, other: float) -> float:
     """D_KL(P^r(Y|V) || P^other(Y|V))."""
-    return float(entropy([r, 1 - r], [other, 1 - other]))
+    given_v = [r, 1 - r]
+    other_given_v = [other, 1 - other]
+    return float(entropy(given_v, other_given_v))
 
 
 def relative_error(found: Tensor, expected: Tensor) -> float:
-    return float((found - expected).norm() / expected.norm())
+    distance = (found - expected).norm()
+    return float(distance / expected.norm())
 
 
 def test_more_environments_leave_fewer_representations() -> None:
@@ -109,12 +112,14 @@ def test_selection_changes_the_label_given_s() -> None:
     y = np.linspace(-8, 8, 4001)
     without_selection = norm.pdf(y, loc=1.0, scale=data.noise)
     laws = []
-    for r in (data.r, data.r_second, *data.test_r):
+    rates = (data.r, data.r_second, *data.test_r)
+    for r in rates:
         selected = without_selection * kept_given_y(y, r, data.tau)
         laws.append(selected / selected.sum())
     total_variations = []
     for p, q in combinations(laws, 2):
-        total_variations.append(np.abs(p - q).sum() / 2)
+        distance = np.abs(p - q).sum()
+        total_variations.append(distance / 2)
     largest = max(total_variations)
     assert largest == pytest.approx(effect_of(8), abs=1e-6)
 
@@ -128,25 +133,38 @@ def test_the_invariant_predictor_is_minimax() -> None:
         of_v = np.array([[1 - minus, minus], [1 - plus, plus]])
         of_s_in_rows = of_s[:, :, None]
         of_s_and_v = of_s_in_rows * of_v[:, None, :]
-        corners.append(0.5 * of_s_and_v.reshape(2, 4))
+        of_both = of_s_and_v.reshape(2, 4)
+        corners.append(0.5 * of_both)
     labels = np.array([[-1.0], [1.0]])
 
     def risks(predictor: np.ndarray) -> np.ndarray:
         """Mean squared error in every corner, of a prediction for each cell."""
         squares = (predictor - labels) ** 2
-        return np.array([(joint * squares).sum() for joint in corners])
+        errors = [(joint * squares).sum() for joint in corners]
+        return np.array(errors)
 
-    # The smallest bound that all risks keep, over (predictor, bound).
+    def below_the_bound(z: np.ndarray) -> np.ndarray:
+        """Not negative where all risks keep the bound, z being (predictor, bound)."""
+        predictor = z[:-1]
+        bound = z[-1]
+        return bound - risks(predictor)
+
+    # The smallest bound that all risks keep.
+    start = np.append(np.zeros(4), 1.0)
+    constraint = {"type": "ineq", "fun": below_the_bound}
     minimax = minimize(
         lambda z: z[-1],
-        np.append(np.zeros(4), 1.0),
+        start,
         method="SLSQP",
         options={"ftol": 1e-14},
-        constraints={"type": "ineq", "fun": lambda z: z[-1] - risks(z[:-1])},
+        constraints=constraint,
     )
-    invariant = (2 * S - 1) * np.array([-1, -1, 1, 1])  # E[Y | S]
-    worst_of_minimax = risks(minimax.x[:-1]).max()
-    excess = risks(invariant).max() - worst_of_minimax
+    sign_of_s = np.array([-1, -1, 1, 1])
+    invariant = (2 * S - 1) * sign_of_s  # E[Y | S]
+    predictor = minimax.x[:-1]
+    worst_of_minimax = risks(predictor).max()
+    worst_of_invariant = risks(invariant).max()
+    excess = worst_of_invariant - worst_of_minimax
     assert excess == pytest.approx(effect_of(9), abs=1e-6)
 
     def information(blocks: tuple[int, ...]) -> float:
@@ -166,20 +184,21 @@ def test_any_variation_leaves_the_smallest_set() -> None:
     variations = [divergence_of_v(*rates) for rates in pairs]
     sizes = [len(invariance_set(rates)) for rates in pairs]
     most = max(variations)
-    smallest_without_the_most = [
-        variation
-        for variation, size in zip(variations, sizes, strict=True)
-        if size == min(sizes) and variation < most - 1e-12
-    ]
+    fewest = min(sizes)
+    smallest_without_the_most = []
+    for variation, size in zip(variations, sizes, strict=True):
+        if size == fewest and variation < most - 1e-12:
+            smallest_without_the_most.append(variation)
     assert effect_of(10) == len(smallest_without_the_most)
 
 
 def test_the_variant_part_varies_more() -> None:
     rates = {*RATES, *TABLE1}
-    gaps = [
-        divergence_of_x(r, other) - divergence_of_v(r, other)
-        for r, other in permutations(rates, 2)
-    ]
+    gaps = []
+    for r, other in permutations(rates, 2):
+        of_x = divergence_of_x(r, other)
+        of_v = divergence_of_v(r, other)
+        gaps.append(of_x - of_v)
     largest = max(gaps)
     assert largest == pytest.approx(effect_of(19), abs=1e-6)
 
@@ -188,10 +207,12 @@ def test_printed_sigmas_make_s_more_informative() -> None:
     """Best accuracy of S alone less that of V alone in pooled training data, of Table
     1."""
     data = classification.ClassificationData()
-    of_v = max((data.r1 + r2) / 2 for r2 in TABLE1)
+    pooled_rates = [(data.r1 + r2) / 2 for r2 in TABLE1]
+    of_v = max(pooled_rates)
     sigma_as_variance = data.sigma_s**0.5
     of_s = invariant_ceiling(data.d, sigma_as_variance)
-    assert of_s - of_v == pytest.approx(effect_of(25), abs=1e-6)
+    advantage = of_s - of_v
+    assert advantage == pytest.approx(effect_of(25), abs=1e-6)
     assert invariant_ceiling(data.d, data.sigma_s) < of_v
 
 
@@ -217,21 +238,28 @@ def test_training_is_linear_regression(lab: Lab) -> None:
     ntf, f0 = extract(network, x)
     kernel = ntf.kernel(ntf).double()
     values, vectors = torch.linalg.eigh(kernel)
-    rate = 0.5 * n / float(values[-1])  # of |f - y|^2 / n, stable below twice that
-    shrinkage = (1 - 2 * rate / n * values) ** steps
-    residual = vectors.mT @ (y - f0).double()
+    largest = values[-1]
+    rate = 0.5 * n / float(largest)  # of |f - y|^2 / n, stable below twice that
+    contraction = 1 - 2 * rate / n * values
+    shrinkage = contraction**steps
+    errors_at_start = (y - f0).double()
+    residual = vectors.mT @ errors_at_start
     learned = (1 - shrinkage) * residual
-    weights = vectors @ (learned / values.clamp_min(1e-9 * values[-1]))
-    linearised = Linearisation.along(network, x, weights[:, None])
+    positive = values.clamp_min(1e-9 * largest)
+    weights = vectors @ (learned / positive)
+    direction = weights[:, None]
+    linearised = Linearisation.along(network, x, direction)
     f0_test, change = linearised(lab.x_test)
     f_linear = f0_test + change[:, 0]
 
     # the network
     trained = network.trainable()
-    optimizer = torch.optim.SGD(trained.weights.values(), rate)
+    weights = trained.weights.values()
+    optimizer = torch.optim.SGD(weights, rate)
     for _ in range(steps):
         optimizer.zero_grad()
-        loss = ((trained(x) - y) ** 2).mean()
+        errors = trained(x) - y
+        loss = (errors**2).mean()
         loss.backward()
         optimizer.step()
     f_network = trained(lab.x_test)
@@ -251,7 +279,8 @@ def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
     x = lab.inputs.x[:60]
     y = lab.problem.y[:60]
     options = NetworkOptions(widths=[16])
-    network = build(options, 100, x.shape[-1])
+    n_inputs = x.shape[-1]
+    network = build(options, 100, n_inputs)
     ntf, f0 = extract(network, x)
     assert isinstance(ntf, FactoredNTF)
     phi = written_out(ntf)
@@ -261,7 +290,8 @@ def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
     u, s, v = (factor[..., :10] for factor in svd(phi))
     psi = u * s
     residual = y - f0.double()
-    ridge = 1e-3 * float((s**2).mean())
+    mean_square = float((s**2).mean())
+    ridge = 1e-3 * mean_square
     change = ridge_fit(psi @ v.mT, residual, ridge)
     theta = ridge_fit(psi, residual, ridge)
     assert relative_error(v @ theta, change) < 1e-8
@@ -276,7 +306,9 @@ def test_the_clustering_is_not_convex(lab: Lab) -> None:
     def loss(mixture: Mixture) -> float:
         """L_c."""
         with_start_axis = (tensor[None] for tensor in vars(mixture).values())
-        return -float(Mixture(*with_start_axis).log_likelihood(psi, y)[0])
+        starts = Mixture(*with_start_axis)
+        (log_likelihood,) = starts.log_likelihood(psi, y)
+        return -float(log_likelihood)
 
     fits = lab.mixtures(psi)
     optimum = fits.take(fits.objective.argmin())
@@ -306,13 +338,16 @@ def test_the_kernel_form_is_the_same(lab: Lab) -> None:
         scale = s[:k].sqrt()
         psi = u[:, :k] * scale
         kappa = psi @ psi.mT
-        penalty = n * RIDGE * (psi**2).mean()
+        mean_square = (psi**2).mean()
+        penalty = n * RIDGE * mean_square
         one_step = EM(max_iter=1)
         step = fit_mixture(psi, y, start, ridge=RIDGE, em=one_step)
         for j in range(2):
             root = start[0, :, j]  # of memberships, which are 0 or 1
-            system = root[:, None] * kappa * root + penalty * identity
-            dual = root * torch.linalg.solve(system, root * y)
+            weighted = root[:, None] * kappa * root
+            system = weighted + penalty * identity
+            solution = torch.linalg.solve(system, root * y)
+            dual = root * solution
             by_features = psi @ step.theta[0, j]
             assert relative_error(kappa @ dual, by_features) < 1e-8
     assert effect_of(17) == 0
@@ -330,19 +365,24 @@ def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
     distance = (y[:, None] - predictions) ** 2
     q = fit.weights
     for _ in range(5000):
-        q = torch.softmax(q.log() - beta * distance, -1).mean(0)
+        log_shares = q.log() - beta * distance
+        q = torch.softmax(log_shares, -1).mean(0)
     logits = q.log() - beta * distance
     r = torch.softmax(logits, -1)
     root = (2 * torch.pi) ** 0.5
     constant = (sigma * root).log()
-    objective = constant - torch.logsumexp(logits, -1).mean()
+    log_likelihood = torch.logsumexp(logits, -1).mean()
+    objective = constant - log_likelihood
 
-    entropy_of_means = torch.special.xlogy(r, r.mean(0))
+    mean_shares = r.mean(0)
+    entropy_of_means = torch.special.xlogy(r, mean_shares)
     relative_entropy = torch.special.xlogy(r, r) - entropy_of_means
     rate = relative_entropy.sum(-1).mean()
-    distortion = (r * distance).sum(-1).mean()
+    expected_distance = (r * distance).sum(-1)
+    distortion = expected_distance.mean()
     by_rate_and_distortion = rate + beta * distortion + constant
-    assert float((objective - by_rate_and_distortion).abs()) < 1e-8
+    difference = objective - by_rate_and_distortion
+    assert float(difference.abs()) < 1e-8
     assert effect_of(20) == 0
 
 
@@ -354,8 +394,9 @@ def test_the_example_comes_true() -> None:
     s, v = eye[:2]
     spurious = betas[:, None] * v
     means = s + spurious  # E[X Y] of each environment
+    outer = means[:, :, None] * means[:, None, :]
     risks = Risks(
-        second=means[:, :, None] * means[:, None, :] + 0.25 * eye,
+        second=outer + 0.25 * eye,
         cross=means,
         constant=torch.ones(2).double(),  # of Y in {-1, 1}
         weights=torch.full((2,), 0.5).double(),
@@ -372,17 +413,20 @@ def test_the_example_comes_true() -> None:
 def test_neither_inverse_exists(lab: Lab) -> None:
     """Printed: (Psi^T Psi)^-1 Psi^T Y = Psi^T (Psi Psi^T)^-1 Y of Psi_V."""
     direction = lab.direction(lab.perfect)
-    psi = orthogonal_update(lab.problem.psi_train, direction).numpy()
+    psi_v = orthogonal_update(lab.problem.psi_train, direction)
+    psi = psi_v.numpy()
     y = lab.problem.y.numpy()
     covariance = psi.T @ psi
     kernel = psi @ psi.T
-    missing = sum(
-        len(matrix) - np.linalg.matrix_rank(matrix) for matrix in (covariance, kernel)
-    )
+    missing = 0
+    for matrix in (covariance, kernel):
+        missing += len(matrix) - np.linalg.matrix_rank(matrix)
     assert effect_of(24) == missing
     # with pseudo-inverses they are equal
-    by_covariance = np.linalg.pinv(covariance, rcond=1e-10) @ psi.T @ y
-    by_kernel = psi.T @ np.linalg.pinv(kernel, rcond=1e-10) @ y
+    inverse_covariance = np.linalg.pinv(covariance, rcond=1e-10)
+    inverse_kernel = np.linalg.pinv(kernel, rcond=1e-10)
+    by_covariance = inverse_covariance @ psi.T @ y
+    by_kernel = psi.T @ inverse_kernel @ y
     np.testing.assert_allclose(by_covariance, by_kernel, rtol=1e-6, atol=1e-9)
 
 

@@ -20,7 +20,8 @@ def write(tmp_path: Path) -> Iterator[Write]:
         return path
 
     yield write
-    for name in [name for name in sys.modules if name.startswith("compete_")]:
+    imported = [name for name in sys.modules if name.startswith("compete_")]
+    for name in imported:
         del sys.modules[name]
 
 

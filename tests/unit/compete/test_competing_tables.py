@@ -26,7 +26,8 @@ def smoke() -> Shipped:
 
 def layer_of_tables(smoke: Shipped, method: MethodFile, **more: Any) -> dict[str, Any]:
     names = ["table1", "table2", "table3"]
-    arguments = {"selected": {}, "published": {}} | more
+    nothing = {"selected": {}, "published": {}}
+    arguments = nothing | more
     return smoke.tables(method, names, 2.0, **arguments)
 
 
@@ -34,41 +35,53 @@ def test_a_method_enters_what_it_can(smoke: Shipped, write: Write) -> None:
     text = TEMPLATE.replace(
         "train_my_method)\n", "train_my_method, tasks=('classification',))\n"
     )
-    method = load_method(write(text), [], [])
-    entered = smoke.tables_of(method, [])
-    assert {"table1", "table2", "table4", "peers"} <= {*entered}
-    assert not {"table3", "figure2", "figure3", "mechanism"} & {*entered}
-    assert smoke.tables_of(method, ["table4", "table1"]) == ["table4", "table1"]
+    path = write(text)
+    method = load_method(path, [], [])
+    entered = set(smoke.tables_of(method, []))
+    assert {"table1", "table2", "table4", "peers"} <= entered
+    assert not {"table3", "figure2", "figure3", "mechanism"} & entered
+    named = ["table4", "table1"]
+    assert smoke.tables_of(method, named) == named
     for name, words in (
         ("table3", "is a regression, which my_method does not learn"),
         ("figure2", "is of iterations"),
         ("auxiliary_houses", "is a regression"),
         ("tabel1", "did you mean 'table1'?"),
     ):
-        with pytest.raises(KerhrmError, match=words.replace("?", r"\?")):
+        pattern = words.replace("?", r"\?")
+        with pytest.raises(KerhrmError, match=pattern):
             smoke.tables_of(method, [name])
 
 
 def test_the_search_has_its_candidates_alone(
     smoke: Shipped, method: MethodFile
 ) -> None:
-    layer = smoke.search(method, ["table1", "table3"], 2.0)
+    names = ["table1", "table3"]
+    layer = smoke.search(method, names, 2.0)
     learner = layer["learners"][NAME]
     assert learner["candidates"] == method.candidates
-    assert (learner["timeout"], learner["method"]) == (2.0, NAME)
-    made = {name: one for name, one in layer["tables"].items() if one is not None}
-    assert {*made} == {"search-classification", "search-regression"}
-    assert all(table["learners"] == [NAME] for table in made.values())
+    assert learner["timeout"] == 2.0
+    assert learner["method"] == NAME
+    made = {}
+    for name, table in layer["tables"].items():
+        if table is not None:
+            made[name] = table
+    assert set(made) == {"search-classification", "search-regression"}
+    for table in made.values():
+        assert table["learners"] == [NAME]
     assert made["search-classification"]["data"] == ["classification+r2=0.7"]
     assert layer["data"]["houses"] == {"tuning": None}
     assert layer["search"] is True
-    assert "search" not in Shipped("tuning").search(method, ["table1"], 2.0)
+    tuning = Shipped("tuning")
+    search_of_tuning = tuning.search(method, ["table1"], 2.0)
+    assert "search" not in search_of_tuning
 
 
 def test_a_single_candidate_is_no_search(smoke: Shipped, write: Write) -> None:
     start = TEMPLATE.index("CANDIDATES = [")
     text = TEMPLATE[:start] + "CANDIDATES = [{'share': 0.3}]\n"
-    method = load_method(write(text), [], [])
+    path = write(text)
+    method = load_method(path, [], [])
     learner = layer_of_tables(smoke, method)["learners"][NAME]
     assert learner["options"] == {"share": 0.3}
     assert "candidates" not in learner
@@ -77,45 +90,54 @@ def test_a_single_candidate_is_no_search(smoke: Shipped, write: Write) -> None:
 def test_tables_have_the_method_behind_their_learners(
     smoke: Shipped, method: MethodFile
 ) -> None:
-    selected = {"classification": {"pooled": {"share": 0.1}}}
+    chosen = {"pooled": {"share": 0.1}}
+    selected = {"classification": chosen}
     layer = layer_of_tables(smoke, method, selected=selected)
     tables = layer["tables"]
     assert tables["table3"]["learners"] == ["eiil", "kerhrm", NAME]
     assert tables["table1"]["learners"][-1] == NAME
     few = tables["table1"]["data"]["classification+r2=0.7+scramble=identity"]
     assert few == {"learners": ["erm", NAME]}
-    assert all(
-        data["learners"][-1] == NAME for data in tables["table2"]["data"].values()
-    )
+    for data in tables["table2"]["data"].values():
+        assert data["learners"][-1] == NAME
     assert tables["table4"] is None
-    assert layer["selected"]["classification"] == {NAME: {"pooled": {"share": 0.1}}}
+    selected_for_classification = layer["selected"]["classification"]
+    assert selected_for_classification == {NAME: chosen}
     yaml.safe_dump(layer)
 
 
 def test_where_scores_are_published_the_method_is_alone(
     smoke: Shipped, method: MethodFile
 ) -> None:
-    layer = layer_of_tables(smoke, method, published={"table3": Path("a.csv.gz")})
-    assert layer["tables"]["table3"]["learners"] == [NAME]
-    assert layer["tables"]["table1"]["learners"][0] == "erm"
+    scores_of_table3 = {"table3": Path("a.csv.gz")}
+    layer = layer_of_tables(smoke, method, published=scores_of_table3)
+    tables = layer["tables"]
+    assert tables["table3"]["learners"] == [NAME]
+    assert tables["table1"]["learners"][0] == "erm"
     assert layer["published"] == {"table3": "a.csv.gz"}
 
 
 def test_a_contest_marks_no_table(smoke: Shipped, method: MethodFile) -> None:
     """What it changes is which learners tables show, and what was selected for its
     own."""
+    no_changes: dict[str, Any] = {name: {} for name in smoke.whole.tables}
     shipped = {
         "learners": {"erm": {}},
-        "tables": {name: {} for name in smoke.whole.tables},
+        "tables": no_changes,
     }
     selected = {"classification": {"pooled": {"share": 0.1}}}
+    scores_of_table3 = {"table3": Path("a.csv.gz")}
     layer = layer_of_tables(
-        smoke, method, selected=selected, published={"table3": Path("a.csv.gz")}
+        smoke,
+        method,
+        selected=selected,
+        published=scores_of_table3,
     )
     assert mark("paper", layer, shipped) == ""
     layer["tables"]["table1"]["seeds"] = 2
     assert "tables.table1.seeds" in mark("paper", layer, shipped)
-    layer["selected"]["classification"]["erm"] = {"pooled": {"steps": 3}}
+    selected_for_classification = layer["selected"]["classification"]
+    selected_for_classification["erm"] = {"pooled": {"steps": 3}}
     assert "selected.classification.erm" in mark("paper", layer, shipped)
 
 
@@ -125,15 +147,26 @@ def test_a_contest_marks_no_table(smoke: Shipped, method: MethodFile) -> None:
 def scores(**columns: Any) -> pd.DataFrame:
     """Rows of scores; a column is a list or a value of all."""
     row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
-    row |= {"data": "d", "setting": "s", "metric": "test_acc", "selection": "none"}
+    row["data"] = "d"
+    row["setting"] = "s"
+    row["metric"] = "test_acc"
+    row["selection"] = "none"
     return pd.DataFrame(row | columns)[COLUMNS]
 
 
 def test_published_rows_and_then_those_of_the_method() -> None:
     theirs = scores(
-        learner=["erm", ""], method=["ERM", "ref"], seed=5, value=[0.7, 0.5]
+        learner=["erm", ""],
+        method=["ERM", "ref"],
+        seed=5,
+        value=[0.7, 0.5],
     )
-    ours = scores(learner=["mine", ""], method=["M", "ref"], seed=5, value=[0.8, 0.5])
+    ours = scores(
+        learner=["mine", ""],
+        method=["M", "ref"],
+        seed=5,
+        value=[0.8, 0.5],
+    )
     both = completed(ours, theirs)
     assert both["method"].tolist() == ["ERM", "ref", "M"]
     assert both["value"].tolist() == [0.7, 0.5, 0.8]
@@ -147,12 +180,14 @@ def test_published_scores_count_if_preset_and_seeds_are_the_same(
 ) -> None:
     (tmp_path / "config.yaml").write_text("preset: fresh\n")
     (tmp_path / "scores").mkdir()
-    for name, seeds in (("table1", [7, 8, 9]), ("table3", [7, 9])):
+    seeds_of_tables = {"table1": [7, 8, 9], "table3": [7, 9]}
+    for name, seeds in seeds_of_tables.items():
         frame = scores(seed=seeds, value=0.5)
         frame.to_csv(tmp_path / "scores" / f"{name}.csv.gz", index=False)
 
     def wanted(_preset: str, tables: list[str]) -> list[tuple[str, str, list[int]]]:
-        return [(name, "d", [7, 8]) for name in tables]
+        seeds = [7, 8]
+        return [(name, "d", seeds) for name in tables]
 
     monkeypatch.setattr(published, "seeds", wanted)
     names = ["table1", "table3", "table4"]

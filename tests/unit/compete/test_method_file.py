@@ -35,13 +35,31 @@ def test_the_template_is_a_method_of_eight_candidates(method: MethodFile) -> Non
     assert method.name == "my_method"
     assert method.titles == {"model": "My method"}
     assert len(method.candidates) == 8
-    x = torch.randn(40, 2, generator=torch.Generator().manual_seed(0))
+    random = torch.Generator().manual_seed(0)
+    x = torch.randn(40, 2, generator=random)
     y = x[:, 0].sign()
-    network = build(NetworkOptions(widths=[4]), seed=0, d=2)
-    inputs = Inputs(x, y, x, y, "classification", seed=0, network=network)
-    options = method.method.options(steps=200, learning_rate=0.01, share=1.0)
-    outputs = method.method.train(inputs, options).predict(x)["model"]
-    assert float(((outputs > 0) == (y > 0)).float().mean()) > 0.9
+    options_of_network = NetworkOptions(widths=[4])
+    network = build(options_of_network, seed=0, d=2)
+    inputs = Inputs(
+        x,
+        y,
+        x,
+        y,
+        "classification",
+        seed=0,
+        network=network,
+    )
+    train = method.method.train
+    options = method.method.options(
+        steps=200,
+        learning_rate=0.01,
+        share=1.0,
+    )
+    learned = train(inputs, options)
+    outputs = learned.predict(x)["model"]
+    hits = (outputs > 0) == (y > 0)
+    accuracy = float(hits.float().mean())
+    assert accuracy > 0.9
 
 
 def test_a_file_is_imported_once(write: Write, tmp_path: Path) -> None:
@@ -54,7 +72,8 @@ def test_a_file_is_imported_once(write: Write, tmp_path: Path) -> None:
 def test_outputs_have_a_title_each(write: Write) -> None:
     declared = "train_my_method, outputs=('one', 'two'))\n"
     text = TEMPLATE.replace("train_my_method)\n", declared)
-    method = load_method(write(text), [], [])
+    path = write(text)
+    method = load_method(path, [], [])
     assert method.titles == {"one": "My method (one)", "two": "My method (two)"}
 
 
@@ -117,7 +136,8 @@ def test_a_template_replaces_nothing(tmp_path: Path) -> None:
     path = tmp_path / "new.py"
     write_template(path)
     assert path.read_text() == TEMPLATE
-    with pytest.raises(KerhrmError, match=re.escape("exists already")):
+    refusal = re.escape("exists already")
+    with pytest.raises(KerhrmError, match=refusal):
         write_template(path)
     with pytest.raises(KerhrmError, match="no Python file"):
         write_template(tmp_path / "new")

@@ -12,7 +12,11 @@ from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
 from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.reporting.run import Run
 
-COSTS = {("d1", "erm"): 2.0, ("d2", "erm"): 4.0, ("d1", "mine"): 0.5}
+COSTS = {
+    ("d1", "erm"): 2.0,
+    ("d2", "erm"): 4.0,
+    ("d1", "mine"): 0.5,
+}
 LATE = "timed out after 1 minute"
 
 
@@ -56,19 +60,23 @@ def run(tmp_path: Path) -> Run:
     ]
     (tmp_path / "scores").mkdir()
     path = tmp_path / "scores" / "table1.csv.gz"
-    pd.DataFrame(scores).to_csv(path, index=False)
+    table = pd.DataFrame(scores)
+    table.to_csv(path, index=False)
     return Run(tmp_path)
 
 
 def test_ranks_by_both_metrics(run: Run) -> None:
-    found = ranks(run, {"table1": "", "peers": "shift"}, ["Mine"], COSTS)
+    tables = {"table1": "", "peers": "shift"}
+    found = ranks(run, tables, ["Mine"], COSTS)
     found = found.set_index("method")
     assert [*found.index] == ["Mine", "ERM", "DRO", "Late"]
-    assert found["mean"].tolist()[:3] == pytest.approx([0.7, 0.6, 0.5])
-    assert found["rank"].tolist()[:3] == [1, 2, 3]
-    assert found["worst"].tolist()[:3] == pytest.approx([0.2, 0.25, 0.3])
-    assert found["worst_rank"].tolist()[:3] == [3, 2, 1]
-    assert found.loc["Late", ["rank", "worst_rank"]].isna().all()
+    ranked = found.iloc[:3]
+    assert ranked["mean"].tolist() == pytest.approx([0.7, 0.6, 0.5])
+    assert ranked["rank"].tolist() == [1, 2, 3]
+    assert ranked["worst"].tolist() == pytest.approx([0.2, 0.25, 0.3])
+    assert ranked["worst_rank"].tolist() == [3, 2, 1]
+    ranks_of_late = found.loc["Late", ["rank", "worst_rank"]]
+    assert ranks_of_late.isna().all()
     assert found.loc["Late", "reason"] == f"{LATE} (1)"
     assert {*found["n_settings"]} == {2}
     assert found.loc["ERM", "seconds"] == 3.0
@@ -77,7 +85,9 @@ def test_ranks_by_both_metrics(run: Run) -> None:
 
 
 def test_a_table_of_one_method_has_no_ranks(run: Run) -> None:
-    assert ranks(run, {"table1": ""}, ["ERM", "Half", "Late", "DRO", "Mine"], {}).empty
+    every = ["ERM", "Half", "Late", "DRO", "Mine"]
+    found = ranks(run, {"table1": ""}, every, {})
+    assert found.empty
 
 
 def test_a_lower_error_is_better(tmp_path: Path) -> None:
@@ -87,16 +97,21 @@ def test_a_lower_error_is_better(tmp_path: Path) -> None:
     ]
     (tmp_path / "scores").mkdir()
     path = tmp_path / "scores" / "table3.csv.gz"
-    pd.DataFrame(scores).to_csv(path, index=False)
-    found = ranks(Run(tmp_path), {"table3": ""}, ["Mine"], {}).set_index("method")
-    assert found.loc["Mine", ["rank", "worst_rank"]].tolist() == [1, 2]
+    table = pd.DataFrame(scores)
+    table.to_csv(path, index=False)
+    run = Run(tmp_path)
+    found = ranks(run, {"table3": ""}, ["Mine"], {})
+    found = found.set_index("method")
+    ranks_of_mine = found.loc["Mine", ["rank", "worst_rank"]]
+    assert ranks_of_mine.tolist() == [1, 2]
 
 
 def test_seconds_of_all_jobs_over_all_fits() -> None:
     """A job of several criteria, iterations, and a learner under a shorter name."""
     places = ["d/erm", "d/k", "d/k/1", "d/k/2", "d", "d/unknown"]
     seconds = [8.0, 1.0, 2.0, 3.0, 9.0, 9.0]
-    measured = pd.DataFrame({"place": places, "seconds": seconds})
+    columns = {"place": places, "seconds": seconds}
+    measured = pd.DataFrame(columns)
     rows = [
         Fits("d", "erm", "erm", 2),
         Fits("d", "erm+select=oracle", "erm", 2),
@@ -144,7 +159,8 @@ def test_the_page_begins_with_the_answer(run: Run) -> None:
 
 def test_a_method_without_a_result_has_its_reason(run: Run) -> None:
     found = ranks(run, {"table1": ""}, ["Late"], COSTS)
-    (line,) = sentences(page_of(found, titles=["Late"]))
+    results = page_of(found, titles=["Late"])
+    (line,) = sentences(results)
     assert line == f"table1: Late has no rank: {LATE} (1)."
 
 

@@ -17,7 +17,8 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
 
     def load(changes: dict[str, Any] | None = None, **overrides: Any) -> Config:
         tree = dict(TREE)
-        for name, content in (changes or {}).items():
+        given = changes or {}
+        for name, content in given.items():
             both = isinstance(content, dict) and name in tree
             tree[name] = merge(tree[name], content) if both else content
         return load_config(overrides, root=write(tmp_path, tree))

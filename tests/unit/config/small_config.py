@@ -95,7 +95,8 @@ def write(folder: Path, tree: dict[str, Any]) -> Path:
 
 def options(config: Config, learner: str, data: str = A) -> dict[str, Any]:
     """Options of a learner that are in force."""
-    return config.learner(data, learner).options.model_dump(mode="json")
+    resolved = config.learner(data, learner)
+    return resolved.options.model_dump(mode="json")
 
 
 def refused(load: Load, content: dict[str, Any]) -> KerhrmError:
@@ -104,5 +105,6 @@ def refused(load: Load, content: dict[str, Any]) -> KerhrmError:
     Path("mine.yaml").write_text(yaml.safe_dump(content))
     with pytest.raises(KerhrmError) as error:
         load_config({}, ["mine.yaml"], Path())
-    assert len(str(error.value).splitlines()) == 1
+    message = str(error.value)
+    assert len(message.splitlines()) == 1
     return error.value

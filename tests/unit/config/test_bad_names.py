@@ -53,8 +53,8 @@ NAMES = [
 def test_an_option_of_a_group_that_is_left_out_is_refused(load: Load) -> None:
     """Also two groups deep."""
     auxiliary = {"method": "kerhrm_auxiliary", "titles": {"linear": "Z"}}
-    table = {"title": "T", "data": [A], "learners": []}
-    table["learners"] = ["z+training=none+training.pretest.level=0.1"]
+    learners = ["z+training=none+training.pretest.level=0.1"]
+    table = {"title": "T", "data": [A], "learners": learners}
     changes = {"learners": {"z": auxiliary}, "tables": {"new": table}}
     told = "training=none leaves training.pretest.level out"
     assert told in str(refused(load, changes))
@@ -63,15 +63,17 @@ def test_an_option_of_a_group_that_is_left_out_is_refused(load: Load) -> None:
 @pytest.mark.parametrize(("name", "told"), NAMES)
 def test_a_bad_name_is_refused_in_one_line(load: Load, name: str, told: str) -> None:
     table: dict[str, Any] = {"title": "T", "data": [A], "learners": ["erm"]}
-    kind = "data" if "made" in name.casefold().partition("+")[0] else "learners"
-    kind = "data" if name.startswith("maed") else kind
+    base, _, _ = name.casefold().partition("+")
+    is_data = "made" in base or name.startswith("maed")
+    kind = "data" if is_data else "learners"
     table[kind] = [name]
     error = refused(load, {"tables": {"new": table}})
     assert str(error).startswith(f"mine.yaml: tables.new.{kind}")
     assert told in str(error)
     config = load()
+    cell = (name, "erm") if kind == "data" else (A, name)
     with pytest.raises(KerhrmError) as asked:  # as a path on the command line
-        config.learner(name, "erm") if kind == "data" else config.learner(A, name)
+        config.learner(*cell)
     assert told in str(asked.value)
 
 
@@ -100,7 +102,8 @@ def test_a_file_of_one_entry_has_its_keys_at_the_top(
     ["made/r2=0.7", "made/*", "made*", "made+r2=0.7*", "made+r3=1", "made+seeds=2"],
 )
 def test_a_condition_is_a_name_of_data(load: Load, condition: str) -> None:
-    content = {"learners": {"erm": {"at": {condition: {"options": {"steps": 1}}}}}}
+    of_condition = {condition: {"options": {"steps": 1}}}
+    content = {"learners": {"erm": {"at": of_condition}}}
     error = refused(load, content)
     assert str(error).startswith(f"mine.yaml: learners.erm.at.{condition}: ")
     if "*" in condition:
@@ -111,7 +114,8 @@ def test_a_condition_is_a_name_of_data(load: Load, condition: str) -> None:
 
 def test_conditions_of_data_are_of_the_same_data(load: Load) -> None:
     other = TREE["data/made.yaml"] | {"at": {}, "tuning": None}
-    content = {"data": {"other": other, "made": {"at": {"other": {}}}}}
+    made = {"at": {"other": {}}}
+    content = {"data": {"other": other, "made": made}}
     error = refused(load, content)
     assert "data.made.at.other: these are other data; write made+..." in str(error)
 
@@ -126,7 +130,8 @@ def test_conditions_of_data_are_of_the_same_data(load: Load) -> None:
     ],
 )
 def test_seeds_are_of_cells_that_can_be(load: Load, place: str, told: str) -> None:
-    changes = {"data/made.yaml": {"seeds": {"made": 2, place: 4}}}
+    seeds = {"made": 2, place: 4}
+    changes = {"data/made.yaml": {"seeds": seeds}}
     with pytest.raises(KerhrmError) as error:
         load(changes)
     assert str(error.value).startswith(f"config/data/made.yaml: seeds.{place} = 4: ")

@@ -19,7 +19,8 @@ def command(*words: str) -> CommandLine:
 def check(*words: str) -> None:
     line = command(*words)
     line.check_options()
-    line.check_targets(RULES, TARGETS, "results/smoke", ["paper", "smoke", "fresh"])
+    presets = ["paper", "smoke", "fresh"]
+    line.check_targets(RULES, TARGETS, "results/smoke", presets)
 
 
 REFUSED = {
@@ -72,7 +73,8 @@ def test_what_would_be_lost_is_refused_in_one_line(words: str) -> None:
     with pytest.raises(KerhrmError) as error:
         check(*words.split())
     assert REFUSED[words] in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
+    message = str(error.value)
+    assert len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,9 +152,11 @@ def test_a_file_is_written_as_the_rules_write_it(
 
 def test_a_rule_is_asked_for_by_name_or_by_file(tmp_path: Path) -> None:
     folder = str(tmp_path / "run" / "own_table")
-    for words in (["own_table"], [f"{folder}/x.html"], ["all", "-R", "own_table"]):
+    asking = (["own_table"], [f"{folder}/x.html"], ["all", "-R", "own_table"])
+    for words in asking:
         assert command(*words).asks_for("own_table", folder)
-    for words in (["all"], [f"{tmp_path}/run/x.html"], []):
+    others = (["all"], [f"{tmp_path}/run/x.html"], [])
+    for words in others:
         assert not command(*words).asks_for("own_table", folder)
 
 
@@ -171,6 +175,8 @@ def test_training_is_more_than_the_rule_train(option: str) -> None:
 
 def test_files_of_the_run_are_known_by_their_path_in_it() -> None:
     line = command("results/smoke/a+k=1/b/scores.csv", "-R", "results/smoke/c/d.npz")
-    assert [*map(str, line.files("results/smoke"))] == ["a+k=1/b/scores.csv", "c/d.npz"]
-    assert command("all", "-R", "score").files("results/smoke") == []
-    assert command("other/x.csv").files("results/smoke") == []
+    run = "results/smoke"
+    files = [str(path) for path in line.files(run)]
+    assert files == ["a+k=1/b/scores.csv", "c/d.npz"]
+    assert command("all", "-R", "score").files(run) == []
+    assert command("other/x.csv").files(run) == []

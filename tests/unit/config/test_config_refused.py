@@ -174,7 +174,8 @@ def test_a_key_of_a_further_file_is_not_blamed_on_the_command_line(
 ) -> None:
     load()
     (tmp_path / "mine.yaml").write_text("data: {made: {options: {r2: 3}}}")
-    given = {"threads": 2, "data": {"made": {"options": {"sigma_s": 1.0}}}}
+    options = {"sigma_s": 1.0}
+    given = {"threads": 2, "data": {"made": {"options": options}}}
     with pytest.raises(KerhrmError, match=r"^mine.yaml: data\.made\.options\.r2 = 3"):
         load_config(given, [tmp_path / "mine.yaml"], root=tmp_path)
 
@@ -218,7 +219,8 @@ def test_only_plain_yaml_is_read(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(KerhrmError, match=told) as error:
         read_yaml(tmp_path / "x.yaml")
     assert "x.yaml: " in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
+    message = str(error.value)
+    assert len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -274,8 +276,10 @@ def test_a_key_in_the_wrong_place_is_told_its_own(
 
 
 def test_the_hint_of_a_misplaced_key_works(load: Load) -> None:
-    assert len(load(data={"made": {"seeds": 2}}).data(A).seeds) == 2
-    network = load(data={"made": {"network": {"widths": [3]}}}).data(A).network
+    config = load(data={"made": {"seeds": 2}})
+    assert len(config.data(A).seeds) == 2
+    config = load(data={"made": {"network": {"widths": [3]}}})
+    network = config.data(A).network
     assert network.widths == [3]
 
 
@@ -285,22 +289,26 @@ def test_a_file_is_no_folder(load: Load, tmp_path: Path) -> None:
         load(raw_dir="mnist.gz")
     with pytest.raises(KerhrmError, match="it does not exist; correct its name"):
         load(raw_dir="mnist")
-    assert load(raw_dir=str(tmp_path)).raw_dir == str(tmp_path)
+    config = load(raw_dir=str(tmp_path))
+    assert config.raw_dir == str(tmp_path)
 
 
 def test_a_module_may_replace_widths_of_other_files(load: Load) -> None:
     """But not the other way round, nor both in one place."""
     module = {"module": CNN}
     fewer = {"tables": {"other": None}, "choices": {"start": None}}
-    changed = load(data={"made": {"network": module, "at": {B: None}}}, **fewer)
+    made = {"network": module, "at": {B: None}}
+    changed = load(data={"made": made}, **fewer)
     assert changed.data(A).network.module == CNN
     of_module = {"title": "Other", "generator": "temporal", "seeds": 1}
     of_module |= {"network": module}
     table = {"title": "T", "data": ["other"], "learners": ["erm+select=none"]}
     changes: dict[str, Any] = {"data/other.yaml": of_module, "tables/new.yaml": table}
-    sizes = {"data": {"other": {"network": {"widths": [2]}}}}
+    network_of_preset = {"widths": [2]}
+    sizes = {"data": {"other": {"network": network_of_preset}}}
     load(changes | {"presets/paper.yaml": sizes})
-    for name, given in (("other", {}), ("made", module)):
+    networks: dict[str, Any] = {"other": {}, "made": module}
+    for name, given in networks.items():
         network = given | {"widths": [3]}
         with pytest.raises(KerhrmError, match=r"network\.widths = \[3\]: the module"):
             load(changes, data={name: {"network": network}})
@@ -317,8 +325,14 @@ def test_data_of_a_table_are_names_or_a_mapping(load: Load, data: Any) -> None:
 
 def test_choices_need_an_alternative_on_the_data(load: Load) -> None:
     other = TREE["data/made.yaml"] | {"at": {}, "tuning": None}
-    table = {"title": "T", "data": ["new"], "learners": ["erm"], "choices": ["erm"]}
-    error = refused(load, {"data": {"new": other}, "tables": {"three": table}})
+    table = {
+        "title": "T",
+        "data": ["new"],
+        "learners": ["erm"],
+        "choices": ["erm"],
+    }
+    content = {"data": {"new": other}, "tables": {"three": table}}
+    error = refused(load, content)
     assert str(error).startswith("mine.yaml: tables.three.choices = ['erm']: ")
     assert "no alternative of choices.yaml is measured on new" in str(error)
 
@@ -327,19 +341,23 @@ def test_a_search_needs_data_on_which_something_is_tried(load: Load) -> None:
     tuning = {"tuning": {"data": [A, "made+r2=0.9"], "seeds": 2}}
     assert load({"data/made.yaml": tuning})  # without a search it is not looked at
     config = load({"data/made.yaml": tuning}, preset="tuning")
-    assert {data for data, _ in config.searches["made"].cells} == {A, "made+r2=0.9"}
+    cells = config.searches["made"].cells
+    assert {data for data, _ in cells} == {A, "made+r2=0.9"}
+    of_no_table = {"tuning": {"data": ["made+r2=0.9"]}}
+    no_grid = {"steps": None, "learning_rate": None}
     for changes in (
-        {"data/made.yaml": {"tuning": {"data": ["made+r2=0.9"]}}},  # of no table
-        {"learners.yaml": {"erm": {"grid": {"steps": None, "learning_rate": None}}}},
+        {"data/made.yaml": of_no_table},
+        {"learners.yaml": {"erm": {"grid": no_grid}}},
     ):
         with pytest.raises(KerhrmError, match=r"no learner that a table shows on made"):
             load(changes, preset="tuning")
 
 
 def test_a_search_tries_the_same_on_all_data(load: Load) -> None:
+    other_grid = {"grid": {"steps": [1, 2]}}
     changes = {
         "data/made.yaml": {"tuning": {"data": [A, B]}},
-        "learners.yaml": {"erm": {"at": {B: {"grid": {"steps": [1, 2]}}}}},
+        "learners.yaml": {"erm": {"at": {B: other_grid}}},
     }
     with pytest.raises(KerhrmError, match=r"erm: its candidates on .* differ"):
         load(changes, preset="tuning")
@@ -352,9 +370,10 @@ def test_a_search_needs_a_data_set_that_is_tuned(load: Load) -> None:
 
 
 def test_a_search_has_not_too_many_candidates(load: Load) -> None:
-    grid = {"steps": list(range(1, 2000))}
+    many_steps = list(range(1, 2000))
+    changes = {"learners.yaml": {"erm": {"grid": {"steps": many_steps}}}}
     with pytest.raises(KerhrmError, match=r"erm.grid: it has more than 1000 comb"):
-        load({"learners.yaml": {"erm": {"grid": grid}}}, preset="tuning")
+        load(changes, preset="tuning")
 
 
 def test_tuning_is_on_data_of_the_data_set(load: Load) -> None:
@@ -364,7 +383,8 @@ def test_tuning_is_on_data_of_the_data_set(load: Load) -> None:
         ("maed", "did you mean 'made'"),
         ("made+r2=0.70", "write made+r2=0.7"),
     ):
-        changes = {"data/other.yaml": other}
-        changes["data/made.yaml"] = {"tuning": {"data": [data]}}
-        with pytest.raises(KerhrmError, match=told.replace("+", r"\+")):
+        made = {"tuning": {"data": [data]}}
+        changes = {"data/other.yaml": other, "data/made.yaml": made}
+        pattern = told.replace("+", r"\+")
+        with pytest.raises(KerhrmError, match=pattern):
             load(changes, preset="tuning")

@@ -19,7 +19,8 @@ from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation.tables import PRINTED_AS
 
 CONFIG = CHECKOUT / "config"
-PRESETS = sorted(path.stem for path in (CONFIG / "presets").glob("*.yaml"))
+PRESET_FILES = (CONFIG / "presets").glob("*.yaml")
+PRESETS = sorted(path.stem for path in PRESET_FILES)
 HEADLINE = (
     "table1",
     "table2",
@@ -44,8 +45,9 @@ def paper() -> Config:
 
 def cells(config: Config) -> list[tuple[str, str]]:
     """Data and learner of every row, and of what is trained for it."""
-    every = [cell for table in config.tables.values() for cell in table.cells]
+    every = []
     for table in config.tables.values():
+        every += table.cells
         every += [(row.data, row.learner) for row in table.rows]
     for search in config.searches.values():
         every += search.cells
@@ -55,20 +57,26 @@ def cells(config: Config) -> list[tuple[str, str]]:
 def test_every_cell_of_every_preset_has_parameters(config: Config) -> None:
     assert len(cells(config)) > 100
     for data, learner in cells(config):
-        made, cell = config.data(data), config.learner(data, learner)
+        made = config.data(data)
+        cell = config.learner(data, learner)
         assert 0 < cell.n_seeds <= len(made.seeds)
-        for params in (cell.params(), made.replication.params()):
+        params_of_jobs = (cell.params(), made.replication.params())
+        for params in params_of_jobs:
             assert json.loads(json.dumps(params)) == params
 
 
 def test_every_name_is_the_one_spelling_of_its_options(config: Config) -> None:
     resolver = config.resolved.resolver
+    schemas = resolver.schemas
     for data, learner in cells(config):
-        base, values = resolver.schemas.parse_data(data)
-        assert spell(base, values, resolver.schemas.data_schema(base)) == data
-        base, values = resolver.schemas.parse_learner(learner)
-        assert spell(base, values, resolver.schemas.learner_schema(base)) == learner
-        assert max(len(data), len(learner)) <= LONGEST
+        base, values = schemas.parse_data(data)
+        schema = schemas.data_schema(base)
+        assert spell(base, values, schema) == data
+        base, values = schemas.parse_learner(learner)
+        schema = schemas.learner_schema(base)
+        assert spell(base, values, schema) == learner
+        assert len(data) <= LONGEST
+        assert len(learner) <= LONGEST
 
 
 def test_what_a_table_shows_has_the_options_of_what_is_trained(config: Config) -> None:
@@ -81,15 +89,15 @@ def test_what_a_table_shows_has_the_options_of_what_is_trained(config: Config) -
 
 
 def test_the_tables_of_the_paper_are_made_by_all(paper: Config) -> None:
-    assert {name for name, table in paper.tables.items() if table.in_all} == set(
-        HEADLINE
-    )
+    in_all = {name for name, table in paper.tables.items() if table.in_all}
+    assert in_all == set(HEADLINE)
 
 
 def test_the_tables_of_the_band_have_its_grid(paper: Config) -> None:
     """Every pair of constants, on the data of the paper's tables with ten seeds."""
     band = read_yaml(CONFIG / "endpoints.yaml")["band"]
-    pairs = [*itertools.product(*band["grid"].values())]
+    constants = band["grid"].values()
+    pairs = list(itertools.product(*constants))
     for table, name in band["tables"].items():
         grid = paper.tables[name]
         expected = {
@@ -104,13 +112,15 @@ def test_the_tables_of_the_band_have_its_grid(paper: Config) -> None:
         }
         found = {(row.data, row.learner, row.setting) for row in grid.rows}
         assert found == expected
-        titles = {title for row in grid.rows for title in row.titles.values()}
+        titles = set()
+        for row in grid.rows:
+            titles |= set(row.titles.values())
         assert titles == {band["method"]}
 
 
 def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None:
     smoke = load_config({"preset": "smoke"})
-    in_all = {n for n, t in smoke.tables.items() if t.in_all}
+    in_all = {name for name, table in smoke.tables.items() if table.in_all}
     assert in_all == set(HEADLINE)
     assert set(paper.tables) <= set(smoke.tables)
     shown = [
@@ -120,7 +130,9 @@ def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None
     ]
     learners = [smoke.learner(*cell) for cell in shown]
     assert {one.method for one in learners} == set(METHODS)
-    drawn = {smoke.data(data).generator for data, _ in cells(smoke)}
+    drawn = set()
+    for data, _ in cells(smoke):
+        drawn.add(smoke.data(data).generator)
     assert drawn == set(DATA_SETS)  # a new one needs a table, of `all` or not
     assert max(one.n_seeds for one in learners) == 2
 
@@ -128,14 +140,18 @@ def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None
 def test_fresh_seeds_are_nobody_elses(paper: Config) -> None:
     fresh = load_config({"preset": "fresh"})
     assert cells(fresh) == cells(paper)
-    for data in {data for data, _ in cells(paper)}:
-        new, old = (one.data(data).seeds for one in (fresh, paper))
+    names_of_data = {data for data, _ in cells(paper)}
+    for data in names_of_data:
+        new = fresh.data(data).seeds
+        old = paper.data(data).seeds
         for stream in ("data", "network", "clustering"):
-            of_fresh, of_paper = getattr(new, stream), getattr(old, stream)
+            of_fresh = getattr(new, stream)
+            of_paper = getattr(old, stream)
             assert min(of_fresh) >= 20000
             assert max(of_fresh) < 21000
-            first = of_fresh[: len(of_paper)]
-            assert [seed - 20000 for seed in first] == [*of_paper[: len(first)]]
+            n_both = min(len(of_fresh), len(of_paper))
+            shifted = [seed - 20000 for seed in of_fresh[:n_both]]
+            assert shifted == list(of_paper[:n_both])
 
 
 def test_every_method_is_tuned_with_eight_different_trainings() -> None:
@@ -144,10 +160,12 @@ def test_every_method_is_tuned_with_eight_different_trainings() -> None:
     for search in tuning.searches.values():
         for data, learner in search.cells:
             options = tuning.learner(data, learner).options
-            tried = trainings.setdefault((data, base_of(learner)), [])
+            key = (data, base_of(learner))
+            tried = trainings.setdefault(key, [])
             tried.append(repr(options))
     for tried in trainings.values():
-        assert len(set(tried)) == len(tried) == 8
+        assert len(tried) == 8
+        assert len(set(tried)) == 8
     assert len(trainings) > 60
 
 
@@ -155,17 +173,24 @@ def test_what_was_selected_is_a_candidate_and_has_the_best_score(
     paper: Config,
 ) -> None:
     tuning = load_config({"preset": "tuning"})
-    for path in sorted((CONFIG / "selected").glob("*.yaml")):
+    files = sorted((CONFIG / "selected").glob("*.yaml"))
+    for path in files:
         chosen = yaml.safe_load(path.read_text())
         with path.with_suffix(".csv").open() as file:
             rows = list(csv.DictReader(file))
-        tried = {name for _, name in tuning.searches[path.stem].cells}
+        search = tuning.searches[path.stem]
+        tried = {name for _, name in search.cells}
         assert {row["learner"] for row in rows} == tried
-        assert {*chosen} == {name.partition("+")[0] for name in tried}
+        bases = {name.partition("+")[0] for name in tried}
+        assert set(chosen) == bases
         for base, criteria in chosen.items():
             known = paper.resolved.resolver.schemas.criteria(base)
             assert {*criteria, "none"} == {*known}
-            own = [row for row in rows if row["learner"].partition("+")[0] == base]
+            own = []
+            for row in rows:
+                base_of_row, _, _ = row["learner"].partition("+")
+                if base_of_row == base:
+                    own.append(row)
             for criterion, options in criteria.items():
                 best = max(own, key=lambda row: float(row[criterion]))
                 named = json.loads(best["options"])
@@ -177,7 +202,8 @@ def test_what_was_selected_is_a_candidate_and_has_the_best_score(
 
 
 def test_every_number_of_the_paper_has_its_cell(paper: Config) -> None:
-    printed = yaml.safe_load((CONFIG / "paper_values.yaml").read_text())
+    text = (CONFIG / "paper_values.yaml").read_text()
+    printed = yaml.safe_load(text)
     count = 0
     for name, settings in printed.items():
         rows = {
@@ -197,16 +223,23 @@ def test_every_measured_choice_has_its_rows(paper: Config) -> None:
     for effect in paper.choices:
         rows = paper.tables[effect.table].rows
         if effect.changed_data:
-            assert any(row.data == effect.changed_data for row in rows), effect
+            assert effect.changed_data in {row.data for row in rows}, effect
         if effect.changed_learner:
-            changed = effect.data, effect.changed_learner
-            assert any((row.data, row.learner) == changed for row in rows), effect
-        titles = {title for row in rows for title in row.titles.values()}
-        assert {effect.only, effect.title, effect.instead} - {None} <= titles, effect
+            changed = (effect.data, effect.changed_learner)
+            pairs = {(row.data, row.learner) for row in rows}
+            assert changed in pairs, effect
+        titles = set()
+        for row in rows:
+            titles |= set(row.titles.values())
+        named = {effect.only, effect.title, effect.instead}
+        assert named - {None} <= titles, effect
 
 
 def test_the_reference_has_every_key_of_every_method(tmp_path: Path) -> None:
-    text = runpy.run_path(str(CHECKOUT / "docs" / "reference.py"))["reference"]()
+    script = runpy.run_path(str(CHECKOUT / "docs" / "reference.py"))
+    text = script["reference"]()
     for name, method in METHODS.items():
-        section = text.split(f"### {name}\n")[1].split("###")[0]
-        assert all(f"| `{key}` |" in section for key in method.options.model_fields)
+        _, _, from_method = text.partition(f"### {name}\n")
+        section, _, _ = from_method.partition("###")
+        for key in method.options.model_fields:
+            assert f"| `{key}` |" in section

@@ -44,7 +44,9 @@ NEW: dict[str, Any] = {
 
 def cells(config: Config) -> list[tuple[str, str]]:
     """Data and learner of everything that tables train."""
-    every = [cell for table in config.tables.values() for cell in table.cells]
+    every = []
+    for table in config.tables.values():
+        every += table.cells
     return list(dict.fromkeys(every))
 
 
@@ -79,14 +81,17 @@ def test_a_table_that_is_added_changes_no_job(load: Load, name: str) -> None:
 def test_a_table_that_all_makes_takes_no_cells_of_one_that_it_does_not(
     load: Load,
 ) -> None:
-    shown = {"data": {A: None, "made+r2=0.9": {}}, "select": ["own", "oracle", "none"]}
+    data = {A: None, "made+r2=0.9": {}}
+    select = ["own", "oracle", "none"]
+    shown = {"data": data, "select": select}
     before = load(tables={"other": shown})
     added = {"title": "T", "data": ["made+r2=0.9"], "learners": ["erm"]}
     added["select"] = ["own", "oracle"]
     after = load(tables={"other": shown, "added": added})
     assert not before.tables["other"].in_all
     assert after.tables["added"].in_all
-    assert jobs(after, cells(before)) == jobs(before, cells(before))
+    every = cells(before)
+    assert jobs(after, every) == jobs(before, every)
 
 
 def test_without_a_table_the_jobs_of_others_stay(load: Load) -> None:
@@ -99,16 +104,23 @@ def test_without_a_table_the_jobs_of_others_stay(load: Load) -> None:
 def test_a_cell_that_no_table_has_is_resolved_like_one_of_a_table(load: Load) -> None:
     """As a path on the command line names it."""
     alone = load()
-    shown = load(tables={"new": {"title": "T", "data": ["made"], "learners": ["erm"]}})
+    table = {"title": "T", "data": ["made"], "learners": ["erm"]}
+    shown = load(tables={"new": table})
     assert alone.data("made") == shown.data("made")
-    assert alone.learner("made", "erm") == shown.learner("made", "erm")
+    expected = shown.learner("made", "erm")
+    assert alone.learner("made", "erm") == expected
 
 
 def test_another_learner_changes_no_job(load: Load) -> None:
     before = load()
-    new = {"method": "kerhrm", "titles": {"network": "New"}, "options": {"k": 30}}
+    new = {
+        "method": "kerhrm",
+        "titles": {"network": "New"},
+        "options": {"k": 30},
+    }
     after = load({"learners.yaml": {"new": new}})
-    assert jobs(after, cells(before)) == jobs(before, cells(before))
+    every = cells(before)
+    assert jobs(after, every) == jobs(before, every)
 
 
 def test_the_order_in_which_cells_are_asked_for_is_none_of_them(load: Load) -> None:
@@ -125,27 +137,31 @@ def test_of_this_repository_another_table_changes_no_job() -> None:
     after = load_config({"preset": "smoke", "tables": {"added": mechanism}})
     every = cells(before)
     assert len(every) > 100
-    assert len(cells(after)) == len(every) + 1
+    n_after = len(cells(after))
+    assert n_after == len(every) + 1
     assert jobs(after, every) == jobs(before, every)
 
 
 def test_a_learner_that_a_table_gets_changes_no_job(load: Load) -> None:
-    before = load(tables={"one": {"select": ["own", "oracle", "none"]}})
+    select = ["own", "oracle", "none"]
+    before = load(tables={"one": {"select": select}})
     learners = ["erm+steps=2", "erm", "erm+steps=1", "kerhrm+k=2"]
-    changed = {"select": ["own", "oracle", "none"], "learners": learners}
+    changed = {"select": select, "learners": learners}
     after = load(tables={"one": changed})
-    assert jobs(after, cells(before)) == jobs(before, cells(before))
+    every = cells(before)
+    assert jobs(after, every) == jobs(before, every)
 
 
 def test_a_group_is_a_learner_by_several_criteria(load: Load) -> None:
-    config = load(tables={"one": {"select": ["own", "oracle", "none"]}})
+    select = ["own", "oracle", "none"]
+    config = load(tables={"one": {"select": select}})
     names = ("erm", "erm+select=oracle", "erm+select=none")
-    assert {(group.data, group.learners) for group in config.groups} == {
-        (A, names),
-        (B, names),
-    }
-    assert len({group.rule for group in config.groups}) == 2
-    given = load(tables={"one": {"learners": ["erm+steps=1", "erm+steps=2"]}})
+    groups = {(group.data, group.learners) for group in config.groups}
+    assert groups == {(A, names), (B, names)}
+    rules = {group.rule for group in config.groups}
+    assert len(rules) == 2
+    learners = ["erm+steps=1", "erm+steps=2"]
+    given = load(tables={"one": {"learners": learners}})
     assert given.groups == []
 
 
@@ -158,7 +174,8 @@ def test_a_group_keeps_its_rule_where_an_earlier_file_shows_its_cells(
     files = {"tables/a.yaml": earlier, "tables/one.yaml": {"select": select}}
     after = load(files)
     assert next(iter(after.tables)) == "a"
-    assert jobs(after, cells(before)) == jobs(before, cells(before))
+    every = cells(before)
+    assert jobs(after, every) == jobs(before, every)
 
 
 def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
@@ -178,24 +195,29 @@ def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
             "select": ["own", "none"],
         },
     }
-    groups = [one for one in load(changes).groups if one.data in data]
-    assert len({group.rule for group in groups}) == 2
+    groups = [group for group in load(changes).groups if group.data in data]
+    rules = {group.rule for group in groups}
+    assert len(rules) == 2
 
 
 def test_learners_whose_iterations_are_jobs_are_in_no_group(load: Load) -> None:
     tuned = {"kerhrm": {"grid": {"alpha": [1.0, 2.0]}}}
-    selected = {"kerhrm": {"worst_inferred": {"alpha": 1.0}, "oracle": {"alpha": 2.0}}}
+    criteria = {"worst_inferred": {"alpha": 1.0}, "oracle": {"alpha": 2.0}}
+    selected = {"kerhrm": criteria}
     changes: dict[str, Any] = {
         "learners.yaml": tuned,
         "selected/made.yaml": selected,
         "tables/one.yaml": {"select": ["own", "oracle", "none"]},
     }
     names = ("kerhrm+select=oracle", "kerhrm+select=none")
-    found = [g.learners for g in load(changes).groups if "kerhrm" in g.learners[0]]
+    groups = load(changes).groups
+    learners = [group.learners for group in groups]
+    found = [names for names in learners if "kerhrm" in names[0]]
     assert found == [names]
     off = {"kerhrm": {"checkpoint_iterations": False}}
     groups = load(changes, learners=off).groups
-    found = [g.learners for g in groups if "kerhrm" in g.learners[0]]
+    learners = [group.learners for group in groups]
+    found = [names for names in learners if "kerhrm" in names[0]]
     assert found == [("kerhrm", *names)]
 
 
@@ -204,4 +226,5 @@ def test_a_search_trains_candidates_of_one_base_together(load: Load) -> None:
     (group,) = config.groups
     assert group.data == A
     assert len(group.learners) == 4
-    assert set(config.searches["made"].cells) == {(A, name) for name in group.learners}
+    cells_of_group = {(A, name) for name in group.learners}
+    assert set(config.searches["made"].cells) == cells_of_group

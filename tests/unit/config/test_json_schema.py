@@ -22,9 +22,8 @@ FILES = sorted(
 
 
 def errors(schema: dict[str, Any], content: Any) -> list[str]:
-    return [
-        error.message for error in Draft202012Validator(schema).iter_errors(content)
-    ]
+    found = Draft202012Validator(schema).iter_errors(content)
+    return [error.message for error in found]
 
 
 def named(path: Path) -> Path:
@@ -38,21 +37,26 @@ def named(path: Path) -> Path:
 def test_the_files_are_what_the_classes_say() -> None:
     """To renew them: python -m kerhrm_paper.config.json_schema."""
     schemas = json_schemas()
-    assert {path.stem for path in FOLDER.glob("*.json")} == schemas.keys()
+    written = {path.stem for path in FOLDER.glob("*.json")}
+    assert written == schemas.keys()
     for name, schema in schemas.items():
         Draft202012Validator.check_schema(schema)
-        assert (FOLDER / f"{name}.json").read_text() == text_of(schema)
+        text = (FOLDER / f"{name}.json").read_text()
+        assert text == text_of(schema)
 
 
 def test_each_kind_of_file_names_a_schema() -> None:
-    assert {named(path) for path in FILES} == set(FOLDER.glob("*.json"))
+    schemas = {named(path) for path in FILES}
+    assert schemas == set(FOLDER.glob("*.json"))
     for folder in ("data", "tables", "presets"):
-        assert set((CONFIG / folder).glob("*.yaml")) <= set(FILES)
+        files = (CONFIG / folder).glob("*.yaml")
+        assert set(files) <= set(FILES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_follows_its_schema(path: Path) -> None:
-    schema = json.loads(named(path).read_text())
+    text = named(path).read_text()
+    schema = json.loads(text)
     content = read_yaml(path)
     assert errors(schema, content) == []
 

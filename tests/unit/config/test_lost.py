@@ -85,10 +85,13 @@ def test_what_would_be_lost_or_end_in_a_job(
 def test_an_option_that_changes_nothing_is_refused(
     load: Load, name: str, told: str
 ) -> None:
-    with pytest.raises(KerhrmError, match=re.escape(told)):
+    pattern = re.escape(told)
+    with pytest.raises(KerhrmError, match=pattern):
         load().learner(A, name)
 
 
 def test_outputs_of_a_shipped_table_go_with_their_learner(load: Load) -> None:
-    config = load(tables={"other": {"learners": ["erm"]}})
-    assert "kerhrm" not in {row.learner for row in config.tables["other"].rows}
+    table = {"learners": ["erm"]}
+    config = load(tables={"other": table})
+    rows = config.tables["other"].rows
+    assert "kerhrm" not in {row.learner for row in rows}

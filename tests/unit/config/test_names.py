@@ -108,8 +108,9 @@ def test_a_new_rule_reserves_the_names_of_its_files(tmp_path: Path) -> None:
 
 def with_option(options: type[Options], option: str, kind: Any = int) -> type[Options]:
     """The options with one more."""
-    value = kind() if kind is not int else 1
-    return create_model("Mine", __base__=options, **{option: (kind, value)})
+    value = 1 if kind is int else kind()
+    field = {option: (kind, value)}
+    return create_model("Mine", __base__=options, **field)
 
 
 @pytest.mark.parametrize("option", ["select", "select_on", "größe"])
@@ -117,9 +118,8 @@ def test_a_plugins_method_has_no_reserved_option(
     load: Load, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     erm = METHODS["erm"]
-    mine = dataclasses.replace(
-        erm, name="mine", options=with_option(erm.options, option)
-    )
+    more = with_option(erm.options, option)
+    mine = dataclasses.replace(erm, name="mine", options=more)
     monkeypatch.setattr(METHODS, "_plugins", {"mine": mine})
     refused(load, {}, "kerhrm.methods: mine: the option name", option, "rename it")
 
@@ -137,7 +137,8 @@ def test_a_plugins_data_set_has_no_reserved_option(
     load: Load, monkeypatch: pytest.MonkeyPatch, option: str, kind: Any
 ) -> None:
     made = DATA_SETS["classification"]
-    mine = dataclasses.replace(made, options=with_option(made.options, option, kind))
+    more = with_option(made.options, option, kind)
+    mine = dataclasses.replace(made, options=more)
     monkeypatch.setattr(DATA_SETS, "_plugins", {"mine": mine})
     told = f"'{option}' is reserved; rename it; reserved are crossed, seeds, network"
     refused(load, {}, "kerhrm.data_sets: mine: the option name", told)
@@ -152,7 +153,8 @@ def test_a_plugins_other_options_can_be_named(
     monkeypatch.setattr(METHODS, "_plugins", {"mine": mine})
     learner = {"method": "mine", "titles": {"model": "Mine"}}
     config = load({"learners.yaml": {"new": learner}})
-    assert config.learner(A, "new+speed=7").options.speed == 7
+    learner = config.learner(A, "new+speed=7")
+    assert learner.options.speed == 7
     with pytest.raises(KerhrmError, match="did you mean 'speed'"):
         config.learner(A, "new+sped=7")
 
@@ -164,7 +166,9 @@ def test_presets_leave_published_folders_alone() -> None:
     history = tracked(CHECKOUT)
     if not history:
         pytest.skip("needs git")
-    assert {Path("results", name) for name in ("reference", "bench")} <= history
+    results = Path("results")
+    assert results / "reference" in history
+    assert results / "bench" in history
     assert Path("config/presets/smoke.yaml") in history
 
 
@@ -172,7 +176,8 @@ def test_a_preset_is_no_published_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = Path("config/presets/mine.yaml")
-    history = {mine, *(Path("results", name) for name in ("reference", "mine"))}
+    results = Path("results")
+    history = {mine, results / "reference", results / "mine"}
     monkeypatch.setattr("kerhrm_paper.config.names.tracked", lambda root: history)
     for name in ("reference", "Reference"):
         write(tmp_path, TREE | {f"presets/{name}.yaml": {}})
@@ -180,7 +185,8 @@ def test_a_preset_is_no_published_folder(
             load_config({"preset": name}, root=tmp_path)
         (tmp_path / f"config/presets/{name}.yaml").unlink()
     write(tmp_path, {"presets/mine.yaml": {}})
-    assert load_config({"preset": "mine"}, root=tmp_path).preset == "mine"
+    config = load_config({"preset": "mine"}, root=tmp_path)
+    assert config.preset == "mine"
 
 
 # --- case ----------------------------------------------------------------------------
@@ -216,24 +222,31 @@ def networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]
 def test_cells_of_tables_differ_in_more_than_case(
     load: Load, networks: tuple[str, str]
 ) -> None:
-    data = {name: {"label": str(number)} for number, name in enumerate(networks)}
+    data = {}
+    for number, name in enumerate(networks):
+        data[name] = {"label": str(number)}
     table = {"title": "T", "data": data, "learners": ["erm"]}
     told = f"'{networks[0]}' and '{networks[1]}' differ in case alone"
     refused(load, {"tables": {"new": table}}, "--config: tables.new.data.", told)
-    both = {
-        name: {**TABLE, "data": [one]} for name, one in zip("xy", networks, strict=True)
-    }
+    first, second = networks
+    both = {"x": TABLE | {"data": [first]}, "y": TABLE | {"data": [second]}}
     refused(load, {"tables": both}, "--config: tables.y.data.", told)
 
 
 def test_a_cell_that_is_asked_for_differs_in_more_than_case(
     load: Load, networks: tuple[str, str]
 ) -> None:
-    config = load(tables={"new": {**TABLE, "data": [networks[0]]}})
-    assert config.data(networks[0])
-    for ask in (config.data, lambda name: config.learner(name, "erm")):
+    first, second = networks
+    table = TABLE | {"data": [first]}
+    config = load(tables={"new": table})
+    assert config.data(first)
+
+    def with_erm(name: str) -> Any:
+        return config.learner(name, "erm")
+
+    for ask in (config.data, with_erm):
         with pytest.raises(KerhrmError, match="differ in case alone"):
-            ask(networks[1])
+            ask(second)
     check_case("A", {"b": "b"})
     with pytest.raises(KerhrmError, match="'a' and 'A' differ in case alone"):
         check_case("A", {"a": "a"})
@@ -301,24 +314,34 @@ def test_a_name_that_matches_nothing_is_told(
 
 @pytest.mark.parametrize("key", ["where", "title", "instead", "select", "only"])
 def test_alternatives_name_what_is_there(load: Load, key: str) -> None:
-    content: dict[str, Any] = {"to": "x", "where": ["made"], "title": "ERM"}
-    content |= {"instead": "linear"}
+    content: dict[str, Any] = {
+        "to": "x",
+        "where": ["made"],
+        "title": "ERM",
+        "instead": "linear",
+    }
     if key == "select":
         del content["instead"]
     content[key] = ["maed"] if key == "where" else "emr"
-    choice = dict(TREE["choices.yaml"]["start"]) | {"alternatives": [content]}
+    start = TREE["choices.yaml"]["start"]
+    choice = start | {"alternatives": [content]}
     place = f"choices.start.alternatives.0.{key}"
     refused(load, {"choices": {"start": choice}}, f"--config: {place}")
 
 
 def test_what_another_file_leaves_out_is_no_error(load: Load) -> None:
     """Outputs of a learner that a later file takes out of the table, and others."""
-    config = load(tables={"other": {"learners": ["erm"]}}, choices={"start": None})
+    fewer = {"other": {"learners": ["erm"]}}
+    config = load(tables=fewer, choices={"start": None})
     assert list(config.tables) == ["one", "other"]
-    changes = {"labels.yaml": {"new": "n"}, "data/new.yaml": DATA}
-    changes["selected/new.yaml"] = {"erm": {"pooled": {"steps": 3}}}
+    changes = {
+        "labels.yaml": {"new": "n"},
+        "data/new.yaml": DATA,
+        "selected/new.yaml": {"erm": {"pooled": {"steps": 3}}},
+    }
     assert load(changes).data_sets == ["made", "new"]
-    assert load(changes, data={"new": None}).data_sets == ["made"]
+    without_new = load(changes, data={"new": None})
+    assert without_new.data_sets == ["made"]
 
 
 @pytest.mark.parametrize("name", ["mine.yml", "mine.YAML", "more/mine.yaml"])

@@ -13,20 +13,25 @@ from kerhrm_paper.config.schema import DataSet, Learner, Table, TableData, Whole
 
 
 def test_null_leaves_a_table_or_its_data_out(load: Load) -> None:
-    config = load(tables={"other": None, "one": {"data": {B: None}}})
+    tables = {"other": None, "one": {"data": {B: None}}}
+    config = load(tables=tables)
     assert list(config.tables) == ["one"]
     assert config.tables["one"].data == [A]
 
 
 def test_null_leaves_a_condition_out(load: Load) -> None:
-    config = load(data={"made": {"at": {B: None}}}, learners={"erm": {"at": {B: None}}})
-    assert config.data(B).network.widths == [8]
+    without = {"at": {B: None}}
+    config = load(data={"made": without}, learners={"erm": without})
+    network = config.data(B).network
+    assert network.widths == [8]
     assert options(config, "erm", B)["evaluate_every"] == 5
 
 
 def test_null_leaves_an_option_out_of_a_grid(load: Load) -> None:
-    config = load(preset="tuning", learners={"erm": {"grid": {"steps": None}}})
-    names = [learner for _, learner in config.searches["made"].cells]
+    without_steps = {"grid": {"steps": None}}
+    config = load(preset="tuning", learners={"erm": without_steps})
+    cells = config.searches["made"].cells
+    names = [learner for _, learner in cells]
     assert names == ["erm+learning_rate=0.1", "erm+learning_rate=0.2"]
 
 
@@ -41,13 +46,16 @@ def test_null_leaves_an_output_a_label_or_a_title_out(load: Load) -> None:
         "other": {"outputs": {"kerhrm": None}},
     }
     config = load(changes, **given)
-    assert config.tables["one"].rows[1].setting == "r2=0.7,steps=1"
-    titles = {row.learner: [*row.titles] for row in config.tables["other"].rows}
+    second = config.tables["one"].rows[1]
+    assert second.setting == "r2=0.7,steps=1"
+    rows = config.tables["other"].rows
+    titles = {row.learner: list(row.titles) for row in rows}
     assert titles["kerhrm"] == ["network", "linear"]
     config = load(
         learners={"kerhrm": {"titles": {"network": None}}},
     )
-    assert list(config.learner(A, "kerhrm").titles) == ["linear"]
+    learner = config.learner(A, "kerhrm")
+    assert list(learner.titles) == ["linear"]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +68,9 @@ def test_null_leaves_selected_options_out(load: Load, selected: dict[str, Any]) 
 
 
 def test_null_leaves_seeds_of_a_cell_out(load: Load) -> None:
-    changes = {"data/made.yaml": {"seeds": {"made": 2, A: 4}}}
-    config = load(changes, data={"made": {"seeds": {A: None}}})
+    seeds = {"made": 2, A: 4}
+    without = {"seeds": {A: None}}
+    config = load({"data/made.yaml": {"seeds": seeds}}, data={"made": without})
     assert len(config.data(A).seeds) == 2
 
 
@@ -77,11 +86,14 @@ def test_null_is_a_value_where_it_is_said_to_be_one(load: Load) -> None:
         "data": {"made": {"features": {"n_landmarks": None}, "select_on": None}},
         "learners": {"kerhrm": {"options": {"pretest": None}}},
     }
-    before, after = load(changes), load(changes, **given)
+    before = load(changes)
+    after = load(changes, **given)
     assert before.data(A).features.n_landmarks == 30
     assert after.data(A).features.n_landmarks is None
-    assert before.learner(A, "kerhrm").options.pretest.level == 0.1
-    assert after.learner(A, "kerhrm").options.pretest is None
+    learner_before = before.learner(A, "kerhrm")
+    learner_after = after.learner(A, "kerhrm")
+    assert learner_before.options.pretest.level == 0.1
+    assert learner_after.options.pretest is None
     assert after.learner(A, "erm").selected_on == "made"
 
 
@@ -122,7 +134,8 @@ def test_a_key_that_may_be_null_has_its_default_then(
         return value
 
     load()
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(nested(VALUES[key[-1]])))
+    content = nested(VALUES[key[-1]])
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content))
 
     def value(config: Config) -> Any:
         found = config.resolved.whole.model_dump()
@@ -130,8 +143,10 @@ def test_a_key_that_may_be_null_has_its_default_then(
             found = found[part]
         return found
 
-    assert value(load_config({}, ["mine.yaml"], tmp_path)) is not None
-    assert value(load_config(nested(None), ["mine.yaml"], tmp_path)) is None
+    given = load_config({}, ["mine.yaml"], tmp_path)
+    assert value(given) is not None
+    left_out = load_config(nested(None), ["mine.yaml"], tmp_path)
+    assert value(left_out) is None
 
 
 def test_all_keys_that_may_be_null_are_tested() -> None:
@@ -142,4 +157,5 @@ def test_all_keys_that_may_be_null_are_tested() -> None:
         for name, field in model.model_fields.items()
         if type(None) in get_args(field.annotation)
     ]
-    assert sorted(found) == sorted(key[-1] for key in NULLS)
+    tested = [key[-1] for key in NULLS]
+    assert sorted(found) == sorted(tested)

@@ -58,7 +58,8 @@ def test_options_of_a_learner_are_not_taken_for_older_keys(load: Load) -> None:
         ({"set": 1}, None),
         ({"mark": 1}, None),
     ):
-        error = refused(load, {"learners": {"kerhrm": {"options": options}}})
+        learners = {"kerhrm": {"options": options}}
+        error = refused(load, {"learners": learners})
         if told:
             assert error.hint == told
         else:
@@ -69,13 +70,15 @@ def test_options_of_a_learner_are_not_taken_for_older_keys(load: Load) -> None:
 @pytest.mark.parametrize("key", ["mark", "set", "selection"])
 def test_an_alternative_of_the_older_layout_is_refused(load: Load, key: str) -> None:
     alternatives = [{**ALTERNATIVE, key: 1}]
-    error = refused(load, {"choices": {"start": {"alternatives": alternatives}}})
+    choice = {"alternatives": alternatives}
+    error = refused(load, {"choices": {"start": choice}})
     place = f"choices.start.alternatives.0.{key}"
     assert str(error).startswith(f"mine.yaml: {place} = 1: ")
     assert error.hint
 
 
 def test_criteria_have_names_of_one_word(load: Load) -> None:
-    content = {"selected": {"made": {"erm": {"pooled validation": {"steps": 20}}}}}
+    criteria = {"pooled validation": {"steps": 20}}
+    content = {"selected": {"made": {"erm": criteria}}}
     error = refused(load, content)
     assert "selected.made.erm.pooled validation: must be 'own', 'pooled'" in str(error)

@@ -34,7 +34,8 @@ def csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def read(csv: str, **more: Any) -> OwnTable:
-    return OwnTable.read({"csv": csv, "target": "2020", **more}, Path("run"))
+    keys = {"csv": csv, "target": "2020"} | more
+    return OwnTable.read(keys, Path("run"))
 
 
 @pytest.mark.parametrize(
@@ -65,15 +66,17 @@ def test_a_wrong_value_is_refused_with_its_key(
 ) -> None:
     with pytest.raises(KerhrmError, match=told) as error:
         read(**{"csv": csv, key: value})
-    assert len(str(error.value).splitlines()) == 1
+    message = str(error.value)
+    assert len(message.splitlines()) == 1
 
 
 def test_numbers_are_names_and_a_name_is_a_list(csv: str) -> None:
     table = read(csv, target=2020, group="floor", held_out=2, drop="area")
-    assert (table.target, table.held_out, table.drop) == ("2020", ["2"], ["area"])
-    assert set(table.model_dump(exclude_unset=True)) == {
-        *("csv", "target", "group", "held_out", "drop")
-    }
+    assert table.target == "2020"
+    assert table.held_out == ["2"]
+    assert table.drop == ["area"]
+    given = table.model_dump(exclude_unset=True)
+    assert set(given) == {"csv", "target", "group", "held_out", "drop"}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +126,8 @@ def test_a_file_that_is_no_table_is_refused(csv: str) -> None:
 
 
 def test_a_right_table_passes(csv: str) -> None:
-    read(csv, group="area", held_out=["west"]).check(FRAME)
+    table = read(csv, group="area", held_out=["west"])
+    table.check(FRAME)
 
 
 LARGE = pd.DataFrame(
@@ -197,7 +201,7 @@ def test_what_the_rows_do_not_fit_is_refused_with_a_cure(
     csv: str, more: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(KerhrmError) as error:
-        OwnTable.read({"csv": csv, "target": "pay", **more}, Path("run")).check(LARGE)
+        read(csv, **{"target": "pay"} | more).check(LARGE)
     assert told in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -214,7 +218,8 @@ def test_what_the_rows_do_not_fit_is_refused_with_a_cure(
     ],
 )
 def test_what_the_rows_fit_passes(csv: str, more: dict[str, Any]) -> None:
-    OwnTable.read({"csv": csv, "target": "pay", **more}, Path("run")).check(LARGE)
+    table = read(csv, **{"target": "pay"} | more)
+    table.check(LARGE)
 
 
 @pytest.mark.parametrize(
@@ -230,19 +235,28 @@ def test_environments_need_rows(
 ) -> None:
     """As in the estimators, whose limit is that of the cure."""
     random = np.random.default_rng(0)
-    x, given = random.standard_normal((n, 2)), {"csv": csv, "target": "y"}
-    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": random.permutation(n)})
+    x = random.standard_normal((n, 2))
+    given = {"csv": csv, "target": "y"}
+    y = random.permutation(n)
+    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": y})
     too_many = OwnTable(**given, n_environments=n_environments)
     with pytest.raises(KerhrmError) as error:
         too_many.check(table)
     assert error.value.hint == cure
     trains = n - math.ceil(0.3 * n)
-    most = int(cure.rpartition("=")[2]) if "=" in cure else 1
+    _, _, number = cure.partition("=")
+    most = int(number) if number else 1
 
     def fit(n_environments: int) -> None:
-        options = {"network": (4,), "n_iterations": 1, "k": 1, "random_state": 0}
+        options = {
+            "network": (4,),
+            "n_iterations": 1,
+            "k": 1,
+            "random_state": 0,
+        }
         model = KerHRMRegressor(n_environments=n_environments, **options)
-        model.fit(x[:trains], table["y"][:trains])
+        y_train = table["y"][:trains]
+        model.fit(x[:trains], y_train)
 
     if most > 1:
         OwnTable(**given, n_environments=most).check(table)
@@ -263,15 +277,17 @@ def test_the_page_of_another_file_stays(csv: str, tmp_path: Path) -> None:
     other.parent.mkdir()
     other.write_bytes((tmp_path / "t.csv").read_bytes())
     keys = {"target": "2020"}
-    assert OwnTable.read({"csv": csv, **keys}, run)
-    assert OwnTable.read({"csv": str(tmp_path / "t.csv"), **keys}, run)
+    assert OwnTable.read(keys | {"csv": csv}, run)
+    absolute = str(tmp_path / "t.csv")
+    assert OwnTable.read(keys | {"csv": absolute}, run)
     with pytest.raises(KerhrmError, match="is the page of another file"):
         OwnTable.read({"csv": str(other), **keys}, run)
 
 
 def test_a_page_has_a_name_that_a_file_may_have() -> None:
     assert page_name("a/b c(1).csv") == "b_c_1_"
-    assert len(page_name("ü" * 120 + ".csv").encode()) <= 200
+    long_name = page_name("ü" * 120 + ".csv")
+    assert len(long_name.encode()) <= 200
 
 
 def test_keys_of_the_paper_have_no_use_for_it() -> None:

@@ -72,7 +72,8 @@ def test_two_cells_are_not_one_row(load: Load, name: str) -> None:
     with pytest.raises(KerhrmError, match=r"--config: tables\.two\.data") as error:
         load(**SHARED[name])
     assert "its row '" in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
+    message = str(error.value)
+    assert len(message.splitlines()) == 1
 
 
 DIFFERENT = {

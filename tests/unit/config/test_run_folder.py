@@ -27,12 +27,14 @@ def run(root: Path, results: str) -> Path:
 def test_a_file_or_a_link_to_nothing_is_no_folder(root: Path) -> None:
     (root / "file").touch()
     (root / "link").symlink_to(root / "nowhere")
-    for results in ("file", "file/deeper", "link", "x" * 300, "~nobody_here/x"):
+    no_folders = ("file", "file/deeper", "link", "x" * 300, "~nobody_here/x")
+    for results in no_folders:
         for _ in range(2):  # also where the configuration is kept
             with pytest.raises(KerhrmError, match="results=") as error:
                 run(root, results)
-            assert results[:20] in str(error.value)
-            assert len(str(error.value).splitlines()) == 1
+            message = str(error.value)
+            assert results[:20] in message
+            assert len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,8 @@ def test_a_run_lies_in_no_folder_of_the_checkout(root: Path) -> None:
         (root / folder).mkdir(parents=True, exist_ok=True)
         (root / folder / "file").touch()
     (root / "results/README.md").touch()
-    for command in (["init", "-q"], ["add", "config", "src", "results"]):
+    commands = (["init", "-q"], ["add", "config", "src", "results"])
+    for command in commands:
         subprocess.run(["git", *command], cwd=root, check=True)
     for results in (
         "config",

@@ -14,10 +14,8 @@ from kerhrm.methods.options import DROOptions
 def test_a_learner_has_what_its_own_criterion_selected(load: Load) -> None:
     config = load()
     cell = config.learner(A, "erm")
-    assert (options(config, "erm")["steps"], cell.selection) == (
-        20,
-        "pooled validation",
-    )
+    assert options(config, "erm")["steps"] == 20
+    assert cell.selection == "pooled validation"
     assert cell.selected == {"steps": 20, "learning_rate": 0.1}
     assert options(config, "erm", B)["evaluate_every"] == 7
     assert options(config, "erm")["evaluate_every"] == 5
@@ -26,13 +24,17 @@ def test_a_learner_has_what_its_own_criterion_selected(load: Load) -> None:
 def test_a_name_may_take_another_criterion(load: Load) -> None:
     config = load()
     oracle = config.learner(A, "erm+select=oracle")
-    assert (oracle.options.steps, oracle.options.learning_rate) == (10, 0.2)
+    assert oracle.options.steps == 10
+    assert oracle.options.learning_rate == 0.2
     assert oracle.selection == "oracle"
     none = config.learner(A, "erm+select=none")
-    assert none.options == type(none.options)(evaluate_every=5)
-    assert (none.selection, none.selected) == ("library defaults", {})
+    library = type(none.options)
+    assert none.options == library(evaluate_every=5)
+    assert none.selection == "library defaults"
+    assert none.selected == {}
     both = config.learner(A, "erm+steps=7+select=oracle")
-    assert (both.options.steps, both.options.learning_rate) == (7, 0.2)
+    assert both.options.steps == 7
+    assert both.options.learning_rate == 0.2
 
 
 def test_an_option_with_one_value_in_the_grid_has_it_though_none_was_selected(
@@ -43,8 +45,11 @@ def test_an_option_with_one_value_in_the_grid_has_it_though_none_was_selected(
         "titles": {"model": "DRO"},
         "grid": {"rho": [0.1, 0.2], "steps": [7]},
     }
-    changes = {"learners.yaml": {"dro": dro}, "tables/one.yaml": {"learners": ["dro"]}}
-    changes["selected/made.yaml"] = {"dro": {"pooled": {"rho": 0.1}}}
+    changes = {
+        "learners.yaml": {"dro": dro},
+        "tables/one.yaml": {"learners": ["dro"]},
+        "selected/made.yaml": {"dro": {"pooled": {"rho": 0.1}}},
+    }
     config = load(changes)
     assert options(config, "dro")["steps"] == 7
     assert options(config, "dro+select=none")["steps"] == DROOptions().steps
@@ -74,10 +79,15 @@ def test_a_users_grid_of_several_values_is_that_of_a_search(load: Load) -> None:
 
 
 def test_a_users_grid_wins_over_that_of_the_files_for_some_data(load: Load) -> None:
-    changes = {"learners.yaml": {"erm": {"at": {A: {"grid": {"steps": [30, 40]}}}}}}
-    own = {"learners": {"erm": {"grid": {"steps": [5, 6]}}}}
-    cells = load(changes, preset="tuning", **own).searches["made"].cells
-    tried = {name.partition("steps=")[2].partition("+")[0] for _, name in cells}
+    at = {A: {"grid": {"steps": [30, 40]}}}
+    changes = {"learners.yaml": {"erm": {"at": at}}}
+    own = {"erm": {"grid": {"steps": [5, 6]}}}
+    config = load(changes, preset="tuning", learners=own)
+    tried = set()
+    for _, name in config.searches["made"].cells:
+        _, _, from_steps = name.partition("steps=")
+        steps, _, _ = from_steps.partition("+")
+        tried.add(steps)
     assert tried == {"5", "6"}
 
 
@@ -104,9 +114,11 @@ def test_options_may_be_selected_on_other_data(load: Load) -> None:
 
 
 def test_a_learner_may_take_what_was_selected_for_another_one(load: Load) -> None:
-    config = load({"learners.yaml": {"new": {**ERM, "tuned_as": "erm"}}})
+    learner = {**ERM, "tuned_as": "erm"}
+    config = load({"learners.yaml": {"new": learner}})
     assert options(config, "new")["learning_rate"] == 0.1
-    place = config.resolved.resolver.learner_origins(A, "new")["learning_rate"]
+    resolver = config.resolved.resolver
+    place = resolver.learner_origins(A, "new")["learning_rate"]
     assert place == ("selected", "made", "erm", "pooled", "learning_rate")
 
 
@@ -118,14 +130,13 @@ def test_a_search_trains_all_candidates_at_its_data_and_seeds(load: Load) -> Non
         for steps in (10, 20)
         for rate in (0.1, 0.2)
     }
-    assert config.data(A).seeds.names == [100, 101]
+    seeds = config.data(A).seeds
+    assert seeds.names == [100, 101]
     assert config.tables == {}
     cell = config.learner(A, "erm+steps=10+learning_rate=0.2")
-    assert (cell.options.steps, cell.options.learning_rate, cell.n_seeds) == (
-        10,
-        0.2,
-        2,
-    )
+    assert cell.options.steps == 10
+    assert cell.options.learning_rate == 0.2
+    assert cell.n_seeds == 2
     assert cell.selected == {}
 
 
@@ -134,7 +145,8 @@ def test_candidates_may_be_given_one_by_one(load: Load) -> None:
     grid = {"steps": None, "learning_rate": None}
     erm = {"grid": grid, "candidates": candidates}
     config = load({"learners.yaml": {"erm": erm}}, preset="tuning")
-    assert [learner for _, learner in config.searches["made"].cells] == [
+    cells = config.searches["made"].cells
+    assert [learner for _, learner in cells] == [
         "erm+steps=3",
         "erm+steps=4+learning_rate=1.0",
     ]
@@ -143,7 +155,8 @@ def test_candidates_may_be_given_one_by_one(load: Load) -> None:
 def test_at_may_change_the_grid(load: Load) -> None:
     at = {A: {"grid": {"steps": [1], "evaluate_every": [1, 2]}}}
     config = load({"learners.yaml": {"erm": {"at": at}}}, preset="tuning")
-    names = [learner for _, learner in config.searches["made"].cells]
+    cells = config.searches["made"].cells
+    names = [learner for _, learner in cells]
     assert sorted(names) == [
         f"erm+steps=1+learning_rate={rate}+evaluate_every={every}"
         for rate in (0.1, 0.2)
@@ -162,7 +175,8 @@ def test_options_that_nobody_has_selected_are_missed_in_the_plan(load: Load) -> 
     ):
         assert part in str(error.value)
     plain = {"learners": ["erm+select=none"], "data": {B: None}}
-    config = load(tables={"one": plain, "other": None}, selected={"made": None})
+    tables = {"one": plain, "other": None}
+    config = load(tables=tables, selected={"made": None})
     assert config.learner(A, "erm+select=none")
     with pytest.raises(KerhrmError, match="erm by pooled; write erm"):
         config.learner(A, "erm")
@@ -191,8 +205,10 @@ def test_equal_options_are_trained_once_under_the_shortest_name(
     load: Load, name: str, trained: str
 ) -> None:
     config = load()
-    assert config.resolved.resolver.trained_as(A, name) == trained
-    assert config.learner(A, name).options == config.learner(A, trained).options
+    trained_as = config.resolved.resolver.trained_as
+    assert trained_as(A, name) == trained
+    expected = config.learner(A, trained).options
+    assert config.learner(A, name).options == expected
 
 
 def test_a_name_with_more_seeds_than_a_shorter_one_is_trained_itself(
@@ -212,7 +228,8 @@ def test_two_rows_of_a_table_may_be_one_cell(load: Load) -> None:
         "tables/one.yaml": {"select": ["own", "oracle"]},
     }
     table = load(changes).tables["one"]
-    rows = [row for row in table.rows if row.data == A and row.setting == "r2=0.7"]
+    of_a = [row for row in table.rows if row.data == A]
+    rows = [row for row in of_a if row.setting == "r2=0.7"]
     assert [row.learner for row in rows] == ["erm", "erm+select=oracle"]
     assert [row.trained for row in rows] == ["erm", "erm"]
     assert [row.selection for row in rows] == ["pooled validation", "oracle"]

@@ -41,14 +41,24 @@ def values_of(option: Nameable) -> st.SearchStrategy[Any]:
         return st.sampled_from([None, MODULE])
     if option.values.startswith("a name"):
         return st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
-    drawn = st.from_type(option.annotation).filter(is_finite)
-    return drawn.map(lambda value: [*value] if isinstance(value, tuple) else value)
+    drawn = st.from_type(option.annotation)
+    return drawn.filter(is_finite).map(as_list)
+
+
+def as_list(value: Any) -> Any:
+    """A tuple as a list, as options have it."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value
 
 
 def is_finite(value: Any) -> bool:
     """Whether a value is of numbers that classes of options take."""
     numbers = value if isinstance(value, list | tuple) else [value]
-    return all(not isinstance(n, float) or math.isfinite(n) for n in numbers)
+    for number in numbers:
+        if isinstance(number, float) and not math.isfinite(number):
+            return False
+    return True
 
 
 @st.composite
@@ -58,12 +68,14 @@ def names(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     schema = SCHEMAS[base]
     if not schema:
         return base, {}
-    keys = draw(st.lists(st.sampled_from(sorted(schema)), unique=True, max_size=4))
+    some_keys = st.lists(st.sampled_from(sorted(schema)), unique=True, max_size=4)
+    keys = draw(some_keys)
     values = {}
     for key in keys:
         values[key] = draw(values_of(schema[key]))
     for key in values:
-        assume(key.rpartition(".")[0] not in values)
+        group, _, _ = key.rpartition(".")
+        assume(group not in values)
     return base, values
 
 
@@ -91,9 +103,10 @@ def test_options_stand_in_declared_order(
 ) -> None:
     base, values = name
     text = spelled(base, values)
-    keys = [word.partition("=")[0] for word in text.split("+")[1:]]
-    assert keys == [key for key in SCHEMAS[base] if key in values]
-    words = text.split("+")[1:]
+    _, *words = text.split("+")
+    keys = [word.partition("=")[0] for word in words]
+    declared = SCHEMAS[base]
+    assert keys == [key for key in declared if key in values]
     random.shuffle(words)
     other = "+".join([base, *words])
     if other != text:
@@ -105,20 +118,26 @@ def test_options_stand_in_declared_order(
 @pytest.mark.parametrize("base", sorted(CLASSES))
 def test_defaults_of_every_option_can_be_named(base: str) -> None:
     """What cannot be named is a list of words, or a group of options."""
-    options, schema = CLASSES[base](), SCHEMAS[base]
-    for key, value in options.model_dump(mode="json").items():
+    options = CLASSES[base]()
+    schema = SCHEMAS[base]
+    defaults = options.model_dump(mode="json")
+    for key, value in defaults.items():
         if isinstance(value, dict):
-            assert any(name.startswith(f"{key}.") for name in schema)
+            in_group = [name for name in schema if name.startswith(f"{key}.")]
+            assert in_group
         elif key in schema:
             text = f"{base}+{key}={spell_value(value)}"
-            assert parse(text, schema_of) == (base, {key: value})
+            expected = (base, {key: value})
+            assert parse(text, schema_of) == expected
         else:
             assert isinstance(value, list), key
 
 
 def test_values_of_a_type_that_is_no_number_are_drawn() -> None:
     """Else the property tests above would hold of nothing."""
-    every = [option for schema in SCHEMAS.values() for option in schema.values()]
+    every: list[Nameable] = []
+    for schema in SCHEMAS.values():
+        every += schema.values()
     kinds = {option.values.split(",")[0] for option in every}
     assert {"a whole number", "a number", "true or false", "none"} <= kinds
     assert "whole numbers" in kinds

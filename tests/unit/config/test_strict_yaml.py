@@ -20,9 +20,11 @@ def bomb(first: str, line: str) -> str:
     """Ten lines that stand for a billion values."""
     lines = [first]
     for number in range(1, 10):
-        nine = ", ".join(f"k{i}: *a{number - 1}" for i in range(9))
-        aliases = ", ".join([f"*a{number - 1}"] * 9)
-        lines.append(line.format(number=number, mapping=nine, sequence=aliases))
+        before = number - 1
+        nine = ", ".join(f"k{i}: *a{before}" for i in range(9))
+        aliases = ", ".join([f"*a{before}"] * 9)
+        made = line.format(number=number, mapping=nine, sequence=aliases)
+        lines.append(made)
     return "\n".join(lines)
 
 
@@ -99,7 +101,8 @@ def test_tags_are_refused(tmp_path: Path, text: str) -> None:
 def test_aliases_and_merge_keys_are_read(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}")
     a = {"x": 1}
-    assert read_yaml(tmp_path / "x.yaml") == {"a": a, "b": a, "c": {"x": 1, "y": 2}}
+    read = read_yaml(tmp_path / "x.yaml")
+    assert read == {"a": a, "b": a, "c": {"x": 1, "y": 2}}
 
 
 def test_the_command_line_is_taken_as_it_was_typed() -> None:

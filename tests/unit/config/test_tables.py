@@ -4,6 +4,7 @@ import pytest
 from small_config import A, B, Load, options
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.views import TableView
 
 
 def test_a_table_is_its_cells_in_order_with_their_labels(load: Load) -> None:
@@ -11,7 +12,9 @@ def test_a_table_is_its_cells_in_order_with_their_labels(load: Load) -> None:
     assert table.cells == [(A, "erm"), (A, "erm+steps=1"), (B, "erm"), (B, "kerhrm")]
     settings = [row.setting for row in table.rows]
     assert settings == ["r2=0.7", "r2=0.7,steps=1", "B", "B"]
-    assert (table.kind, table.in_all, table.n_seeds) == ("accuracy", True, None)
+    assert table.kind == "accuracy"
+    assert table.in_all is True
+    assert table.n_seeds is None
 
 
 @pytest.mark.parametrize(
@@ -35,14 +38,16 @@ def test_labels_say_what_a_table_shows(
     data = {"made": {"learners": ["erm", "erm+steps=3"]}}
     data["made+r2=0.8+scramble=identity"] = {"learners": ["erm"]}
     table = {"title": "T", "data": data}
-    for place in ({"tables": {"new": table | {"labels": labels}}}, {"labels": labels}):
+    of_table = {"tables": {"new": table | {"labels": labels}}}
+    for place in (of_table, {"labels": labels}):
         given = {"tables": {"new": table}} | place
         if settings is None:
             with pytest.raises(KerhrmError, match=r"its row '.*', 'ERM' is of"):
                 load(**given)
             continue
         rows = load(**given).tables["new"].rows
-        shown = [rows[0].setting, rows[2].setting, rows[1].setting]
+        first, second, third = (row.setting for row in rows)
+        shown = [first, third, second]
         assert shown == settings
 
 
@@ -57,14 +62,17 @@ def test_labels_of_a_table_go_before_those_of_all(load: Load) -> None:
         "labels.yaml": {"steps": "all", "r2": "r"},
         "tables/one.yaml": {"labels": {"steps": "one"}},
     }
-    settings = [row.setting for row in load(changes).tables["one"].rows]
+    table = load(changes).tables["one"]
+    settings = [row.setting for row in table.rows]
     assert settings[:2] == ["r=0.7", "r=0.7,one=1"]
 
 
 def test_a_table_shows_a_row_for_each_criterion_of_a_plain_name(load: Load) -> None:
-    changes = {"tables/one.yaml": {"select": ["own", "oracle", "none"]}}
-    rows = [row for row in load(changes).tables["one"].rows if row.data == A]
-    assert [(row.learner, row.selection) for row in rows] == [
+    select = ["own", "oracle", "none"]
+    table = load({"tables/one.yaml": {"select": select}}).tables["one"]
+    rows = [row for row in table.rows if row.data == A]
+    shown = [(row.learner, row.selection) for row in rows]
+    assert shown == [
         ("erm", "pooled validation"),
         ("erm+select=oracle", "oracle"),
         ("erm+select=none", "library defaults"),
@@ -73,44 +81,54 @@ def test_a_table_shows_a_row_for_each_criterion_of_a_plain_name(load: Load) -> N
 
 
 def test_criteria_that_a_learner_does_not_have_make_no_row(load: Load) -> None:
-    changes = {"tables/one.yaml": {"select": ["own", "worst_inferred", "pooled"]}}
-    rows = [row for row in load(changes).tables["one"].rows if row.data == B]
-    assert [row.learner for row in rows] == ["erm", "kerhrm"]
+    select = ["own", "worst_inferred", "pooled"]
+    table = load({"tables/one.yaml": {"select": select}}).tables["one"]
+    learners = [row.learner for row in table.rows if row.data == B]
+    assert learners == ["erm", "kerhrm"]
 
 
 def test_data_of_a_table_may_have_criteria_of_their_own(load: Load) -> None:
     one = {"select": ["oracle"], "learners": ["erm"]}
     changes = {"tables/one.yaml": {"data": {B: one}}}
-    rows = [row for row in load(changes).tables["one"].rows if row.data == B]
-    assert [row.learner for row in rows] == ["erm+select=oracle"]
+    table = load(changes).tables["one"]
+    learners = [row.learner for row in table.rows if row.data == B]
+    assert learners == ["erm+select=oracle"]
 
 
 def test_a_learner_is_never_dropped_in_silence(load: Load) -> None:
     """By its own criterion's name it has its row; by no criterion that it has, it is
     refused."""
-    tables = {"select": ["pooled"], "learners": ["erm"]}
-    rows = load({"tables/one.yaml": {"data": {B: tables}}}).tables["one"].rows
-    assert [row.learner for row in rows if row.data == B] == ["erm"]
-    tables = {"select": ["oracle"], "learners": ["erm", "kerhrm"]}
+    of_b = {"select": ["pooled"], "learners": ["erm"]}
+    table = load({"tables/one.yaml": {"data": {B: of_b}}}).tables["one"]
+    learners = [row.learner for row in table.rows if row.data == B]
+    assert learners == ["erm"]
+    of_b = {"select": ["oracle"], "learners": ["erm", "kerhrm"]}
     with pytest.raises(KerhrmError, match=r"kerhrm cannot be selected by oracle; add"):
-        load({"tables/one.yaml": {"data": {B: tables}}})
+        load({"tables/one.yaml": {"data": {B: of_b}}})
+
+
+def titles_of(table: TableView) -> dict[str, list[str]]:
+    """Outputs that a table shows of its learners."""
+    return {row.learner: list(row.titles) for row in table.rows}
 
 
 def test_outputs_are_those_of_the_longest_name_that_fits(load: Load) -> None:
     config = load()
-    titles = {r.learner: [*r.titles] for r in config.tables["other"].rows}
-    assert titles["kerhrm"] == titles["kerhrm+n_init=1"] == ["linear"]
-    titles = {r.learner: [*r.titles] for r in config.tables["one"].rows}
+    titles = titles_of(config.tables["other"])
+    assert titles["kerhrm"] == ["linear"]
+    assert titles["kerhrm+n_init=1"] == ["linear"]
+    titles = titles_of(config.tables["one"])
     assert titles["kerhrm"] == ["network", "linear"]
     outputs = {"kerhrm": ["linear"], "kerhrm+n_init=1": ["network"]}
-    changed = load(tables={"other": {"outputs": outputs}}).tables["other"]
-    titles = {r.learner: [*r.titles] for r in changed.rows}
+    changed = load(tables={"other": {"outputs": outputs}})
+    titles = titles_of(changed.tables["other"])
     assert titles["kerhrm+n_init=1"] == ["network"]
     assert titles["kerhrm"] == ["linear"]
 
 
 def test_jobs_make_all_outputs_whatever_tables_show(load: Load) -> None:
-    assert load().learner(A, "kerhrm").params()["outputs"] == ["network", "linear"]
+    learner = load().learner(A, "kerhrm")
+    assert learner.params()["outputs"] == ["network", "linear"]
 
 
 def test_a_table_may_show_fewer_seeds(load: Load) -> None:
@@ -122,15 +140,15 @@ def test_choices_become_learners_data_and_rows_of_their_table(load: Load) -> Non
     config = load()
     table = config.tables["other"]
     assert (A, "kerhrm+n_init=1") in table.cells
-    default, changed = (options(config, n) for n in ("kerhrm", "kerhrm+n_init=1"))
+    default = options(config, "kerhrm")
+    changed = options(config, "kerhrm+n_init=1")
     assert changed == default | {"n_init": 1}
-    fewer, wider = f"{A}+n_test=20", f"{A}+network.widths=16"
+    fewer = f"{A}+n_test=20"
+    wider = f"{A}+network.widths=16"
     assert config.data(fewer).options.n_test == 20
     assert config.data(wider).network.widths == [16]
-    assert [c for c in table.cells if c[0] in (fewer, wider)] == [
-        (fewer, "erm"),
-        (wider, "erm"),
-    ]
+    of_choices = [cell for cell in table.cells if cell[0] in (fewer, wider)]
+    assert of_choices == [(fewer, "erm"), (wider, "erm")]
     assert {row.setting for row in table.rows} == {
         "r2=0.7",
         "r2=0.7,n_init=1",

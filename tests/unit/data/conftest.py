@@ -32,7 +32,8 @@ class Server:
                 if server.behaviour == "mute":
                     server.over.wait(20)
                     return
-                content = server.files.get(self.path.lstrip("/"))
+                asked_for = self.path.lstrip("/")
+                content = server.files.get(asked_for)
                 if content is None:
                     self.send_error(404)
                     return
@@ -47,11 +48,15 @@ class Server:
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
-        listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        address = ("127.0.0.1", 0)
+        listener = http.server.ThreadingHTTPServer(address, Handler)
         self.url = f"http://127.0.0.1:{listener.server_address[1]}"
-        threading.Thread(
-            target=listener.serve_forever, args=(0.01,), daemon=True
-        ).start()
+        thread = threading.Thread(
+            target=listener.serve_forever,
+            args=(0.01,),
+            daemon=True,
+        )
+        thread.start()
         return listener
 
 
@@ -80,6 +85,7 @@ def no_settings(
     cache."""
     for name in ("RAW_DIR", "OFFLINE"):
         monkeypatch.delenv(f"KERHRM_{name}", raising=False)
-    monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    cache = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("KERHRM_CACHE_DIR", str(cache))
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "127.0.0.1")

@@ -22,14 +22,17 @@ def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> H
 
 def least_squares(houses: Houses, target: np.ndarray, fit: np.ndarray) -> np.ndarray:
     """Errors (6,) per period of least squares fitted to the houses ``fit``."""
-    mean = houses.predictors[fit].mean(axis=0)
+    fitted_predictors = houses.predictors[fit]
+    mean = fitted_predictors.mean(axis=0)
     centred = houses.predictors - mean
     scale = centred[fit].std(axis=0)
-    scaled = centred / np.where(scale > 0, scale, 1)
+    positive_scale = np.where(scale > 0, scale, 1)
+    scaled = centred / positive_scale
     ones = np.ones(len(scaled))
     x = np.column_stack([scaled, ones])
     features = x[fit]
-    solution, *_ = np.linalg.lstsq(features, target[fit], rcond=1e-10)
+    target_of_fit = target[fit]
+    solution, *_ = np.linalg.lstsq(features, target_of_fit, rcond=1e-10)
     squares = (target - x @ solution) ** 2
     errors = []
     for period in range(6):

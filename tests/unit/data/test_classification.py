@@ -27,9 +27,10 @@ def made(seeds: Sequence[int], **changed: Any) -> Draws:
 
 def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """S and V of every point, by inverting X = H [S, V]^T."""
-    x = split.x[..., None].astype(float)
-    unmixed = np.linalg.solve(h, x)[..., 0]
-    s, v = np.split(unmixed, 2, axis=-1)
+    columns = split.x[..., None]
+    unmixed = np.linalg.solve(h, columns.astype(float))
+    rows = unmixed[..., 0]
+    s, v = np.split(rows, 2, axis=-1)
     return s, v
 
 
@@ -42,13 +43,15 @@ def assert_rate(hits: np.ndarray, rate: float) -> None:
 
 def attribute(v: np.ndarray) -> np.ndarray:
     """A, which the mean of V gives away, as V is N(A 1, 0.09 I): an error in 1e13."""
-    return np.sign(v.mean(axis=-1))
+    mean = v.mean(axis=-1)
+    return np.sign(mean)
 
 
 @pytest.mark.parametrize("r2", [0.70, 0.80])
 def test_bias_rates_and_gaussians(r2: float) -> None:
     sizes = ("n_train_per_environment", "n_validation_per_environment", "n_test")
-    data = made([0, 1], r2=r2, **dict.fromkeys(sizes, 4000))
+    many = dict.fromkeys(sizes, 4000)
+    data = made([0, 1], r2=r2, **many)
     h = mixing_matrix("fixed", 10, 0)
     for split, rates in (
         (data.train, (0.9, r2)),
@@ -60,18 +63,21 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
         assert_rate(split.y == 1, 0.5)
         for environment, rate in enumerate(rates):
             here = split.environment == environment
-            assert_rate(a[here] == split.y[here], rate)
+            agrees = a == split.y
+            assert_rate(agrees[here], rate)
         noise_of_s = s - split.y[..., None]
         noise_of_v = v - a[..., None]
-        for noise, sigma in ((noise_of_s, 3.0), (noise_of_v, 0.3)):
+        noises = [(noise_of_s, 3.0), (noise_of_v, 0.3)]
+        for noise, sigma in noises:
             values = noise.ravel()
             test = stats.kstest(values, "norm", (0, sigma))
             assert test.pvalue > 1e-4
             rows = noise.reshape(-1, 5)
             correlations = np.corrcoef(rows, rowvar=False)
-            differences = np.abs(correlations - np.eye(5))
+            differences = correlations - np.eye(5)
             n_rows = noise.size / 5
-            assert differences.max() < 5 / np.sqrt(n_rows)
+            largest = np.abs(differences).max()
+            assert largest < 5 / np.sqrt(n_rows)
 
 
 def test_parts_swap_roles_and_test_environments_differ() -> None:
@@ -85,29 +91,37 @@ def test_parts_swap_roles_and_test_environments_differ() -> None:
     }
     data = made([0], **n, **options)
     h = mixing_matrix("fixed", 10, 0)
-    for split, rates in ((data.train, (0.9, 0.7)), (data.test, (0.1, 0.6))):
+    parts = [
+        (data.train, (0.9, 0.7)),
+        (data.test, (0.1, 0.6)),
+    ]
+    for split, rates in parts:
         s, v = split_sv(split, h)
         sign_of_s = np.sign(s.mean(-1))
         sign_of_v = np.sign(v.mean(-1))
         assert_rate(sign_of_v == split.y, 0.8)
         for environment, rate in enumerate(rates):
             here = split.environment == environment
-            assert_rate(sign_of_s[here] == split.y[here], rate)
+            agrees = sign_of_s == split.y
+            assert_rate(agrees[here], rate)
 
 
 def test_units_of_the_noise() -> None:
     h = mixing_matrix("fixed", 10, 0)
     variances = (3.0**0.5, 0.3**0.5)
     standard = (3.0, 0.3)
-    for unit, deviations in (("std", standard), ("variance", variances)):
+    units = {"std": standard, "variance": variances}
+    for unit, deviations in units.items():
         data = made([0], n_train_per_environment=4000, noise_unit=unit)
         s, v = split_sv(data.train, h)
         noise_of_s = s - data.train.y[..., None]
         noise_of_v = v - attribute(v)[..., None]
-        for noise, sigma in zip((noise_of_s, noise_of_v), deviations, strict=True):
+        noises = (noise_of_s, noise_of_v)
+        for noise, sigma in zip(noises, deviations, strict=True):
             # chi^2: the standard deviation of the estimate is sigma / sqrt(2 N).
             relative_error = 1 / np.sqrt(2 * noise.size)
-            assert noise.std() == pytest.approx(sigma, rel=5 * relative_error)
+            tolerance = 5 * relative_error
+            assert noise.std() == pytest.approx(sigma, rel=tolerance)
 
 
 def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
@@ -116,7 +130,8 @@ def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
     plain = made([0], scramble="identity")
     mixed = made([0], scramble="fixed")
     expected = plain.train.x @ released
-    np.testing.assert_allclose(mixed.train.x, expected, atol=1e-5)
+    got = mixed.train.x
+    np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
 def test_settings_share_labels_and_the_first_environment() -> None:

@@ -34,7 +34,8 @@ def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:
         return x
 
     def digits(n: int) -> np.ndarray:
-        return random.integers(0, 10, n).astype(np.uint8)
+        numbers = random.integers(0, 10, n)
+        return numbers.astype(np.uint8)
 
     return Digits(
         images(n_train, 1),
@@ -60,16 +61,20 @@ def made(seeds: Sequence[int], digits: Digits = DIGITS, **changed: Any) -> Draws
 
 def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
     """Number, part and channel of every image."""
-    x = split.x.reshape(*split.y.shape, 2, side, side)
-    is_lit = (x > 0).any(axis=(-1, -2))
+    n_seeds, n_images = split.y.shape
+    x = split.x.reshape(n_seeds, n_images, 2, side, side)
+    is_bright = x > 0
+    is_lit = is_bright.any(axis=(-1, -2))
     n_lit = is_lit.sum(axis=-1)
     assert (n_lit == 1).all(), "one channel holds the image"
     channel = is_lit[..., 1].astype(int)
     step = side // 14
     both_channels = x.sum(axis=2)
-    first_row = both_channels[..., 0, : 3 * step : step]
+    ends_at = 3 * step
+    first_row = both_channels[..., 0, :ends_at:step]
     byte = np.rint(first_row * 255).astype(int)
-    number = byte[..., 0] * 256 + byte[..., 1]
+    high = byte[..., 0]
+    number = high * 256 + byte[..., 1]
     part = byte[..., 2]
     return number, part, channel
 
@@ -96,13 +101,15 @@ def of_seed_0(
 @pytest.mark.parametrize("side", [14, 28])
 def test_label_noise_and_colours(side: int) -> None:
     data = made([0], side=side)
+    labels_of_training = DIGITS.train_labels
     for split, labels, flips in (
-        (data.train, DIGITS.train_labels, (0.1, 0.2)),
-        (data.validation, DIGITS.train_labels, (0.1, 0.2)),
+        (data.train, labels_of_training, (0.1, 0.2)),
+        (data.validation, labels_of_training, (0.1, 0.2)),
         (data.test, DIGITS.test_labels, (0.9,)),
     ):
         number, _, channel = decode(split, side)
-        clean = np.where(labels[number] >= 5, 1, -1)
+        digit = labels[number]
+        clean = np.where(digit >= 5, 1, -1)
         wrong = clean != split.y
         shown_label = np.where(channel == 1, 1, -1)
         contradicts = shown_label != split.y
@@ -121,14 +128,16 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
     grey = random.integers(1, 256, (20, 28, 28))
     images = grey.astype(np.uint8)
     digit = np.arange(20) % 10
-    for side, step in ((14, 2), (28, 1)):
+    steps = {14: 2, 28: 1}
+    for side, step in steps.items():
         # Without noise: digits from 5 are +1 and lie in channel 1.
         without_noise = noisy(0.0, side=side)
         x, y = of_seed_0(images, digit, 0.0, without_noise)
         empty = np.zeros(side**2)
         for i in range(20):
-            image = images[i, ::step, ::step].ravel() / 255
-            positive = digit[i] in (5, 6, 7, 8, 9)
+            shrunk = images[i, ::step, ::step]
+            image = shrunk.ravel() / 255
+            positive = digit[i] >= 5
             channels = [empty, image] if positive else [image, empty]
             expected = np.concatenate(channels)
             assert_allclose(x[i], expected, rtol=1e-6)
@@ -145,14 +154,17 @@ def test_pooled_images_are_the_means_of_four_pixels() -> None:
     sevens = np.full(6, 7)
     options = noisy(0.0, shrink="pool")
     x, _ = of_seed_0(images, sevens, 0.0, options)
-    second_channel = x.reshape(6, 2, 14, 14)[:, 1]
+    by_channel = x.reshape(6, 2, 14, 14)
+    second_channel = by_channel[:, 1]
     for image, pooled in zip(images, second_channel, strict=True):
         for i in range(14):
             for j in range(14):
                 rows = slice(2 * i, 2 * i + 2)
                 columns = slice(2 * j, 2 * j + 2)
                 four = image[rows, columns]
-                assert_allclose(pooled[i, j] * 255, four.mean(), rtol=1e-5)
+                byte = pooled[i, j] * 255
+                mean = four.mean()
+                assert_allclose(byte, mean, rtol=1e-5)
 
 
 def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
@@ -166,8 +178,10 @@ def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
     for how in ("clean", "noisy"):
         options = noisy(0.2, colour_of=how)
         x, y = of_seed_0(images, digit, rate, options)
-        shown = np.where(colour(x) == 1, 1, -1)
-        followed, other = (clean, y) if how == "clean" else (y, clean)
+        channel = colour(x)
+        shown = np.where(channel == 1, 1, -1)
+        followed = clean if how == "clean" else y
+        other = y if how == "clean" else clean
         assert_rate(shown != followed, rate)
         assert_rate(shown != other, 0.1 * 0.8 + 0.9 * 0.2)
         assert_rate(y != clean, 0.2)
@@ -184,7 +198,8 @@ def test_the_colour_is_the_channel_of_the_image(side: int) -> None:
         _, _, expected = decode(split, side)
         assert channel.shape == split.y.shape
         assert_array_equal(channel, expected)
-        assert set(np.unique(channel)) == {0, 1}
+        values = np.unique(channel)
+        assert set(values) == {0, 1}
 
 
 def test_images_are_drawn_once_and_from_the_right_part() -> None:
@@ -196,16 +211,19 @@ def test_images_are_drawn_once_and_from_the_right_part() -> None:
     assert (part_v == 1).all()
     assert (part_t == 2).all()
     for seed in (0, 1):
-        trained = {*train[seed], *validation[seed]}
+        trained = set(train[seed])
+        trained |= set(validation[seed])
         tested = set(test[seed])
         assert len(trained) == 7000
         assert len(tested) == 2500
     # Random, not the first of the file: the mean number is that of a uniform draw.
     standard_error = 12000 / np.sqrt(12 * train.size)
-    assert abs(train.mean() - 5999.5) < 5 * standard_error
+    distance = abs(train.mean() - 5999.5)
+    assert distance < 5 * standard_error
     first, second = train
     in_order = np.sort(first)
-    assert (in_order != np.sort(second)).any()
+    other_in_order = np.sort(second)
+    assert (in_order != other_in_order).any()
 
 
 def test_every_image_can_be_used() -> None:
@@ -227,9 +245,14 @@ def test_images_of_a_fallback_repeat_where_there_are_too_few() -> None:
     fallback = numbered(1297, 500, "fallback:numbers")
     data = made([0], fallback)
     assert data.source == "fallback:numbers"
-    for split, n, available in ((data.train, 5000, 1297), (data.test, 2500, 500)):
+    parts = [
+        (data.train, 5000, 1297),
+        (data.test, 2500, 500),
+    ]
+    for split, n, available in parts:
         numbers, _, _ = decode(split)
         _, counts = np.unique(numbers[0], return_counts=True)
         assert len(counts) == available
         whole_rounds = n // available
-        assert set(counts.tolist()) <= {whole_rounds, whole_rounds + 1}
+        rounds = set(counts.tolist())
+        assert rounds <= {whole_rounds, whole_rounds + 1}

@@ -35,8 +35,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "n_test": 15,
         "train_flip": [0.3, 0.4],
     },
-    "houses": {"train_fraction": 0.4, "scale": "all", "price_scale": "all"},
-    "regression": {"r": 1.9, "n_train": [30, 10], "n_validation": 8, "n_test": 5},
+    "houses": {
+        "train_fraction": 0.4,
+        "scale": "all",
+        "price_scale": "all",
+    },
+    "regression": {
+        "r": 1.9,
+        "n_train": [30, 10],
+        "n_validation": 8,
+        "n_test": 5,
+    },
     "temporal": {"n_train": 41, "n_validation": 10, "n_test": 15},
 }
 #: changes of options, and the parts that they shift
@@ -113,7 +122,9 @@ def equal(one: Split, other: Split) -> bool:
 
 def test_the_options_here_are_those_of_every_data_set() -> None:
     assert OPTIONS.keys() == DATA_SETS.keys()
-    kinds_of_raw_data = {data_set.raw for data_set in DATA_SETS.values()}
+    kinds_of_raw_data = set()
+    for data_set in DATA_SETS.values():
+        kinds_of_raw_data.add(data_set.raw)
     assert kinds_of_raw_data - {None} == RAW.keys()
 
 
@@ -125,14 +136,21 @@ def test_the_registry_is_light() -> None:
         f"print(*({heavy} & sys.modules.keys()))"
     )
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     imported = done.stdout.split()
     assert imported == []
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_shapes_and_types(name: str, raw: dict[str, Path]) -> None:
-    data = generate(name, OPTIONS[name], SEEDS, raw.get(name))
+    options = OPTIONS[name]
+    file = raw.get(name)
+    data = generate(name, options, SEEDS, file)
     for split in parts(data).values():
         seeds_and_rows = split.x.shape[:2]
         assert split.y.shape == seeds_and_rows
@@ -145,7 +163,9 @@ def test_shapes_and_types(name: str, raw: dict[str, Path]) -> None:
     n_test_environments = data.test.environment.max() + 1
     assert len(data.test_environments) == n_test_environments
     if data.task == "classification":
-        values = {*np.unique(data.train.y), *np.unique(data.test.y)}
+        of_training = np.unique(data.train.y)
+        of_test = np.unique(data.test.y)
+        values = set(of_training) | set(of_test)
         assert values == {-1, 1}
 
 
@@ -154,13 +174,16 @@ def test_a_change_of_one_part_shifts_no_other(
     name: str, changed: dict[str, Any], shifted: set[str], raw: dict[str, Path]
 ) -> None:
     options = OPTIONS[name]
-    drawn = generate(name, options, [5], raw.get(name))
+    changed_options = options | changed
+    file = raw.get(name)
+    drawn = generate(name, options, [5], file)
+    drawn_again = generate(name, changed_options, [5], file)
     before = parts(drawn)
-    drawn = generate(name, options | changed, [5], raw.get(name))
-    after = parts(drawn)
+    after = parts(drawn_again)
     differing = set()
     for part in before:
-        if not equal(before[part], after[part]):
+        is_same = equal(before[part], after[part])
+        if not is_same:
             differing.add(part)
     assert differing == shifted
 
@@ -172,8 +195,9 @@ def test_further_test_environments_come_behind_those_of_the_paper(
     """Of each shipped configuration: the first rows are those of the default, alone."""
     further = shipped.data(name).options.model_dump()
     further |= OPTIONS[name]
-    after = generate(name, further, SEEDS, raw.get(name))
-    before = generate(name, OPTIONS[name], SEEDS, raw.get(name))
+    file = raw.get(name)
+    after = generate(name, further, SEEDS, file)
+    before = generate(name, OPTIONS[name], SEEDS, file)
     assert equal(before.train, after.train)
     assert equal(before.validation, after.validation)
     n = before.test.y.shape[1]
@@ -183,7 +207,8 @@ def test_further_test_environments_come_behind_those_of_the_paper(
         environment=after.test.environment[:, :n],
     )
     assert equal(before.test, first)
-    assert after.test.y.shape[1] == 3 * n
+    n_of_all = after.test.y.shape[1]
+    assert n_of_all == 3 * n
     n_headline = len(before.test_environments)
     assert before.n_headline == n_headline
     assert after.n_headline == n_headline
@@ -203,12 +228,14 @@ def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> 
     ]
     three_rows = x[[0, 500, 999], :3]
     assert_allclose(three_rows, expected, rtol=1e-4, atol=1e-5)
-    assert y[:8].tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
+    first_labels = y[:8]
+    assert first_labels.tolist() == [-1, 1, 1, -1, -1, -1, 1, 1]
     assert y[:1000].sum() == 8
 
     sizes = {"n_per_environment": 150, "n_validation_per_environment": 60}
-    options = {**sizes, "n_test": 100, "test_flip": [0.9, 0.5]}
-    data = generate("colored_mnist", options, [3000], raw["colored_mnist"])
+    options = sizes | {"n_test": 100, "test_flip": [0.9, 0.5]}
+    file = raw["colored_mnist"]
+    data = generate("colored_mnist", options, [3000], file)
     images = data.test.x[0, :100]
     y = data.test.y[0]
     by_image = images.reshape(100, 2, -1)
@@ -222,13 +249,16 @@ def test_the_papers_test_rows_are_those_of_version_0_3(raw: dict[str, Path]) -> 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_seed_does_not_depend_on_the_others(name: str, raw: dict[str, Path]) -> None:
     options = OPTIONS[name]
-    drawn = generate(name, options, SEEDS, raw.get(name))
+    file = raw.get(name)
+    drawn = generate(name, options, SEEDS, file)
+    drawn_alone = generate(name, options, SEEDS[1:], file)
     of_both = parts(drawn)
-    drawn = generate(name, options, SEEDS[1:], raw.get(name))
-    of_second = parts(drawn)
+    of_second = parts(drawn_alone)
     for part, split in of_second.items():
         both = of_both[part]
-        second = Split(both.x[1:], both.y[1:], both.environment[1:])
+        x = both.x[1:]
+        y = both.y[1:]
+        second = Split(x, y, both.environment[1:])
         assert equal(split, second)
     x_of_first, x_of_second = of_both["train"].x
     assert not np.array_equal(x_of_first, x_of_second)
@@ -276,10 +306,12 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
     raw: dict[str, Path], tmp_path: Path
 ) -> None:
     time = generate("temporal", {"n_train": 4000}, [0])
-    shaded = time.train.x[0, :, 5:]
+    columns = time.train.x[0]
+    shaded = columns[:, 5:]
     sign = np.sign(shaded.sum(-1))
     agrees = sign == time.train.y[0]
-    early = time.train.auxiliary[0, :, 0] < 0.5
+    moment = time.train.auxiliary[0, :, 0]
+    early = moment < 0.5
     in_first_environment = time.train.environment[0] == 0
     assert np.array_equal(early, in_first_environment)
     # 0.999 and 0.9, less noise
@@ -287,10 +319,12 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
     difference = share_of_late - agrees[~early].mean()
     assert difference > 0.06
 
-    late = generate("houses", {"built_before": 1950}, [0, 1], raw["houses"])
+    options = {"built_before": 1950}
+    late = generate("houses", options, [0, 1], raw["houses"])
     assert late.train.x.shape[-1] == 16
     assert late.train.auxiliary.max() < 1950
-    environments = np.unique(late.test.environment[1])
+    of_second_seed = late.test.environment[1]
+    environments = np.unique(of_second_seed)
     assert environments.tolist() == [0, 1, 2, 3]
     files = {}
     for part in ("train", "validation", "test_inputs", "environments", "test_labels"):
@@ -304,7 +338,11 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
 
 def test_what_a_generator_returns_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line with the package and the name, before anything is written."""
-    wrong = replace(DATA_SETS["temporal"], generate=lambda options, seeds: None)
+
+    def nothing(options: Any, seeds: Any) -> None:
+        return None
+
+    wrong = replace(DATA_SETS["temporal"], generate=nothing)
     monkeypatch.setitem(DATA_SETS._built_in, "temporal", wrong)
     with pytest.raises(KerhrmError) as error:
         generate("temporal", {}, [0])

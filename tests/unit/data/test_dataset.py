@@ -22,10 +22,13 @@ SIZES = {"train": 6, "validation": 5, "test": 3}
 def split(n: int, number: int) -> Split:
     rng = np.random.default_rng(number)
     shape = (len(SEEDS), n)
+    x = rng.standard_normal((*shape, D))
+    y = rng.standard_normal(shape)
+    environment = rng.integers(0, 3, shape)
     return Split(
-        rng.standard_normal((*shape, D)).astype(np.float32),
-        rng.standard_normal(shape).astype(np.float32),
-        rng.integers(0, 3, shape).astype(np.int8),
+        x.astype(np.float32),
+        y.astype(np.float32),
+        environment.astype(np.int8),
     )
 
 
@@ -33,7 +36,8 @@ def dataset() -> Draws:
     parts = []
     for number, n in enumerate(SIZES.values()):
         parts.append(split(n, number))
-    return Draws(*parts, ("r=-2", "r=-3"), SEEDS, "regression", "fallback:a")
+    names = ("r=-2", "r=-3")
+    return Draws(*parts, names, SEEDS, "regression", "fallback:a")
 
 
 @pytest.fixture
@@ -45,9 +49,11 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
     data = dataset()
+    train = data.train
+    validation = data.validation
     expected = {
-        "train": {"x": data.train.x, "y": data.train.y},
-        "validation": {"x": data.validation.x, "y": data.validation.y},
+        "train": {"x": train.x, "y": train.y},
+        "validation": {"x": validation.x, "y": validation.y},
         "test_inputs": {"x": data.test.x},
         "environments": {
             "train": data.train.environment,
@@ -63,8 +69,9 @@ def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
         arrays, _ = load_arrays(path)
         assert set(arrays) == set(expected[name])
         for key, array in arrays.items():
-            np.testing.assert_array_equal(array, expected[name][key])
-            assert array.dtype == expected[name][key].dtype
+            expected_array = expected[name][key]
+            np.testing.assert_array_equal(array, expected_array)
+            assert array.dtype == expected_array.dtype
 
 
 def fine(task: str = "classification") -> Draws:
@@ -72,19 +79,22 @@ def fine(task: str = "classification") -> Draws:
 
     def part(n: int) -> Split:
         rng = np.random.default_rng(n)
-        draws = rng.standard_normal((len(SEEDS), n, D))
+        n_seeds = len(SEEDS)
+        draws = rng.standard_normal((n_seeds, n, D))
         x = draws.astype(np.float32)
         is_odd = np.arange(n) % 2
         alternating = np.where(is_odd, 1.0, -1.0)
-        y = alternating * np.ones((len(SEEDS), 1))
-        e = np.broadcast_to(np.arange(n) % 2, y.shape)
+        y = alternating * np.ones((n_seeds, 1))
+        e = np.broadcast_to(is_odd, y.shape)
         labels = y.astype(np.float32)
-        return Split(x, labels, e.astype(np.int8))
+        environment = e.astype(np.int8)
+        return Split(x, labels, environment)
 
     train = part(6)
     validation = part(5)
     test = part(4)
-    return Draws(train, validation, test, ["a", "b"], SEEDS, task)
+    names = ["a", "b"]
+    return Draws(train, validation, test, names, SEEDS, task)
 
 
 Change = Callable[[Draws], Any]
@@ -98,7 +108,8 @@ def part(name: str, **arrays: Callable[[Any], Any]) -> Change:
         new = {}
         for key, function in arrays.items():
             new[key] = function(getattr(old, key))
-        return replace(data, **{name: replace(old, **new)})
+        changed = replace(old, **new)
+        return replace(data, **{name: changed})
 
     return change
 
@@ -113,7 +124,15 @@ def filled(array: np.ndarray, value: float) -> np.ndarray:
 def rolled(array: np.ndarray) -> np.ndarray:
     """A copy whose replicate 1 has another order."""
     copy = array.copy()
-    copy[1] = np.roll(copy[1], 1)
+    last_first = np.roll(copy[1], 1)
+    copy[1] = last_first
+    return copy
+
+
+def one_class_of_one_seed(y: np.ndarray) -> np.ndarray:
+    """A copy whose replicate 1 is positive."""
+    copy = y.copy()
+    copy[1] = abs(y[1])
     return copy
 
 
@@ -125,7 +144,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     "continuous": (part("validation", y=lambda y: y * 0.3), "validation.y must be -1"),
     "one class": (part("train", y=np.abs), "train.y of replicate 0 has one class"),
     "one class of one seed": (
-        part("train", y=lambda y: np.stack([y[0], abs(y[1]), y[2]])),
+        part("train", y=one_class_of_one_seed),
         "train.y of replicate 1 has one class",
     ),
     "task": (lambda d: replace(d, task="regression"), "task must be classification"),
@@ -197,8 +216,9 @@ WRONG: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize(("change", "problem"), WRONG.values(), ids=WRONG)
 def test_what_no_method_could_learn_is_refused(change: Change, problem: str) -> None:
+    data = change(fine())
     with pytest.raises(KerhrmError) as error:
-        check_generated(change(fine()), "package p", "classification", 6, SEEDS)
+        check_generated(data, "package p", "classification", 6, SEEDS)
     text = str(error.value)
     assert text.startswith("package p: ")
     assert problem in text
@@ -209,4 +229,5 @@ def test_what_no_method_could_learn_is_refused(change: Change, problem: str) -> 
 def test_what_fits_is_returned_as_it_is() -> None:
     for task in ("classification", "regression"):
         data = fine(task)
-        assert check_generated(data, "", data.task, 6, SEEDS) is data
+        checked = check_generated(data, "", data.task, 6, SEEDS)
+        assert checked is data

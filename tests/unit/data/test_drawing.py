@@ -21,7 +21,8 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
         random: np.random.Generator, seed: int, environment: int, n: int
     ) -> tuple[np.ndarray, np.ndarray]:
         x = random.standard_normal((n, 2))
-        return x, np.full(n, 10 * seed + environment)
+        number = 10 * seed + environment
+        return x, np.full(n, number)
 
     environments = {}
     for part, sizes in SIZES.items():
@@ -38,13 +39,16 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
         assert split.y.dtype == np.float32
         assert split.environment.dtype == np.int8
         for b, seed in enumerate(SEEDS):
-            numbers = np.repeat(range(len(sizes)), sizes)
+            environments_of_part = range(len(sizes))
+            numbers = np.repeat(environments_of_part, sizes)
             assert_array_equal(split.environment[b], numbers)
-            assert_array_equal(split.y[b], 10 * seed + numbers)
+            expected_y = 10 * seed + numbers
+            assert_array_equal(split.y[b], expected_y)
             drawn = []
             for e, size in enumerate(sizes):
                 random = stream(seed, "data", part, str(e))
-                drawn.append(random.standard_normal((size, 2)))
+                points = random.standard_normal((size, 2))
+                drawn.append(points)
             expected = np.float32(np.concatenate(drawn))
             assert_array_equal(split.x[b], expected)
 
@@ -52,17 +56,23 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
 def test_which_matrix_mixes() -> None:
     released = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
     for seed in (0, 123):
-        assert_array_equal(mixing_matrix("fixed", 10, seed), released.T)
+        fixed = mixing_matrix("fixed", 10, seed)
+        assert_array_equal(fixed, released.T)
         expected = np.eye(10)
         assert_array_equal(mixing_matrix("identity", 10, seed), expected)
     of_seed_0 = mixing_matrix("per_seed", 10, 0)
     of_seed_1 = mixing_matrix("per_seed", 10, 1)
     again = mixing_matrix("per_seed", 10, 1)
-    assert np.abs(of_seed_0 - of_seed_1).max() > 0.1
+    differences = np.abs(of_seed_0 - of_seed_1)
+    assert differences.max() > 0.1
     assert_array_equal(of_seed_1, again)
 
 
-@given(st.integers(2, 16), st.integers(0, 2**31))
+dimensions = st.integers(2, 16)
+seeds = st.integers(0, 2**31)
+
+
+@given(dimensions, seeds)
 def test_seeds_draw_as_scipy_draws(d: int, seed: int) -> None:
     """Uniformly: it is SciPy's own matrix of the same stream."""
     random = stream(seed, "data", "scramble")

@@ -25,11 +25,13 @@ def test_periods_begin_and_end_where_they_should() -> None:
     years = [1900, 1919, 1920, 1939, 1940, 1959, 1960, 1979, 1980, 1999, 2000, 2015]
     predictors = np.zeros((12, 17))
     predictors[:, YR_BUILT] = years
-    houses = Houses(predictors, np.ones(12), "king_county")
+    price = np.ones(12)
+    houses = Houses(predictors, price, "king_county")
     expected = np.repeat(range(6), 2)
     assert houses.period.tolist() == expected.tolist()
     pairs = np.reshape(years, (6, 2))
-    for (first, last), name in zip(pairs, PERIODS, strict=True):
+    named_pairs = zip(pairs, PERIODS, strict=True)
+    for (first, last), name in named_pairs:
         assert name == f"{first}-{last}"
 
 
@@ -40,7 +42,8 @@ def row_numbers(x: np.ndarray) -> np.ndarray:
     """
     number = HOUSES.predictors[:, 0]
     deviation = number.std()
-    unscaled = x[..., 0] * deviation + number.mean()
+    scaled = x[..., 0]
+    unscaled = scaled * deviation + number.mean()
     return np.rint(unscaled).astype(int)
 
 
@@ -71,7 +74,8 @@ def test_the_first_period_is_split_and_the_later_ones_are_shared() -> None:
     first = np.flatnonzero(HOUSES.period == 0)
     later = []
     for number in range(1, 6):
-        later.append(np.flatnonzero(HOUSES.period == number))
+        is_later = HOUSES.period == number
+        later.append(np.flatnonzero(is_later))
     for b in range(2):
         tested = used["test"][b]
         split = [
@@ -81,7 +85,8 @@ def test_the_first_period_is_split_and_the_later_ones_are_shared() -> None:
         ]
         together = np.concatenate(split)
         assert sorted(together) == first.tolist()
-        assert_array_equal(tested[6:], np.concatenate(later))
+        houses_of_later = np.concatenate(later)
+        assert_array_equal(tested[6:], houses_of_later)
 
     one, other = used["train"]
     assert set(one) != set(other)
@@ -89,7 +94,8 @@ def test_the_first_period_is_split_and_the_later_ones_are_shared() -> None:
     assert_array_equal(one[6:], other[6:])
 
     price = HOUSES.price
-    scaled = (price - price.mean()) / price.std()
+    centred = price - price.mean()
+    scaled = centred / price.std()
     for name, split in parts(data).items():
         expected = scaled[used[name]]
         assert_allclose(split.y, expected, rtol=1e-5, atol=1e-6)
@@ -134,11 +140,14 @@ def test_scaling(scale: Any, price_scale: Any) -> None:
 @pytest.mark.parametrize("price", ["linear", "log"])
 def test_an_error_is_the_same_whatever_scales_the_training_prices(price: Any) -> None:
     """Of predictions that are fixed in dollars, in units of all houses' deviation."""
-    target = np.log(HOUSES.price) if price == "log" else HOUSES.price
+    target = HOUSES.price
+    if price == "log":
+        target = np.log(target)
     tested = made(SEEDS, scale="all").test.x  # (B, n, d)
     first = row_numbers(tested[:, 0])
     last = row_numbers(tested[:, -1])
-    expected = (target[first] - target[last]) / target.std()
+    difference_in_dollars = target[first] - target[last]
+    expected = difference_in_dollars / target.std()
     for price_scale in ("train", "all"):
         data = made(SEEDS, price_scale=price_scale, price=price)
         assert data.unit is not None
@@ -165,41 +174,57 @@ def test_clipping_moves_predictors_into_their_training_range(scale: Any) -> None
             expected = np.where(above, most, before)
             expected = np.where(below, least, expected)
             assert_array_equal(split.x[b], expected)
-            assert name == "train" or below.any() or above.any()
+            is_moved = below.any() or above.any()
+            assert name == "train" or is_moved
             expected = unclipped[name].y[b]
             assert_array_equal(split.y[b], expected)
         # every later house is newer than all training points
         later = data.test.environment[b] > 0
         years = data.test.x[b, later, YR_BUILT]
-        assert set(years.tolist()) == {most[YR_BUILT]}
+        newest = most[YR_BUILT]
+        assert set(years.tolist()) == {newest}
 
 
 @pytest.mark.parametrize("price_scale", ["train", "all"])
 def test_the_logarithm_of_the_price(price_scale: Any) -> None:
     """Whatever the currency, in its own unit, and the same houses as without it."""
     plain = made(SEEDS, scale="all")
-    options = {"scale": "all", "price_scale": price_scale, "price": "log"}
+    options = {
+        "scale": "all",
+        "price_scale": price_scale,
+        "price": "log",
+    }
     data = made(SEEDS, **options)
     unchanged = parts(plain)
     used = rows(plain)
     logs = [math.log(p) for p in HOUSES.price]
     for b in range(2):
-        training = [logs[i] for i in used["train"][b]]
+        trained = used["train"][b]
+        training = [logs[i] for i in trained]
         base = training if price_scale == "train" else logs
         mean = statistics.fmean(base)
         deviation = statistics.pstdev(base)
         for name, split in parts(data).items():
             assert_array_equal(split.x, unchanged[name].x)
-            chosen = [logs[i] for i in used[name][b]]
+            numbers = used[name][b]
+            chosen = [logs[i] for i in numbers]
             expected = (np.array(chosen) - mean) / deviation
             assert_allclose(split.y[b], expected, atol=1e-5)
 
-    yen = Houses(HOUSES.predictors, 150 * HOUSES.price, "king_county")
+    price = 150 * HOUSES.price
+    yen = Houses(HOUSES.predictors, price, "king_county")
     other = made(SEEDS, yen, **options)
     assert_allclose(other.test.y, data.test.y, atol=1e-5)
 
 
-@pytest.mark.parametrize("fractions", [(0.7, 0.0003), (0.0003, 0.1), (0.8, 0.2)])
+@pytest.mark.parametrize(
+    "fractions",
+    [
+        (0.7, 0.0003),
+        (0.0003, 0.1),
+        (0.8, 0.2),
+    ],
+)
 def test_a_part_without_a_house(fractions: tuple[float, float]) -> None:
     train, validation = fractions
     with pytest.raises(ValueError, match="leave a house for each part"):

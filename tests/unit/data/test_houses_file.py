@@ -16,17 +16,21 @@ REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings
 def test_the_fallback_has_the_shape_of_the_file_and_a_market_that_drifts() -> None:
     houses = Houses.fallback()
     assert houses.is_fallback
-    assert np.bincount(houses.period).tolist() == list(ROWS)
+    sizes = np.bincount(houses.period)
+    assert sizes.tolist() == list(ROWS)
     assert houses.predictors.shape == (21613, 17)
     assert np.isfinite(houses.predictors).all()
     assert (houses.price > 0).all()
     expected = Houses.fallback().price
     np.testing.assert_array_equal(houses.price, expected)
     deviation = houses.price.std()
-    price = (houses.price - houses.price.mean()) / deviation
-    errors = least_squares(houses, price, houses.period == 0)
-    own = least_squares(houses, price, houses.period == 5)[5]
-    assert errors[-1] > 1.5 * own
+    centred = houses.price - houses.price.mean()
+    price = centred / deviation
+    is_first = houses.period == 0
+    is_last = houses.period == 5
+    errors = least_squares(houses, price, is_first)
+    own = least_squares(houses, price, is_last)
+    assert errors[-1] > 1.5 * own[5]
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +50,13 @@ LEAST_SQUARES = (0.29, 0.29, 0.39, 0.57, 1.13, 1.25)
 def test_the_file(real: Houses) -> None:
     assert real.source == "king_county"
     assert real.predictors.shape == (21613, 17)
-    assert np.bincount(real.period).tolist() == list(ROWS)
+    sizes = np.bincount(real.period)
+    assert sizes.tolist() == list(ROWS)
     assert real.price.min() == 75_000
     assert real.price.max() == 7_700_000
     # The factor by which other code on these data turns errors into dollars.
-    assert real.price.std() == pytest.approx(367118.7031813722, abs=1e-6)
+    deviation = real.price.std()
+    assert deviation == pytest.approx(367118.7031813722, abs=1e-6)
     assert real.predictors[0].tolist() == [
         3,
         1,
@@ -74,12 +80,15 @@ def test_the_file(real: Houses) -> None:
 
 def test_mean_and_least_squares_of_the_first_period(real: Houses) -> None:
     deviation = real.price.std()
-    price = (real.price - real.price.mean()) / deviation
+    centred = real.price - real.price.mean()
+    price = centred / deviation
     first = real.period == 0
-    squares = (price - price[first].mean()) ** 2
+    mean_of_first = price[first].mean()
+    squares = (price - mean_of_first) ** 2
     mean = []
     for number in range(6):
-        mean.append(squares[real.period == number].mean())
+        here = real.period == number
+        mean.append(squares[here].mean())
     assert mean == pytest.approx(MEAN, abs=0.006)
     errors = least_squares(real, price, first)
     assert errors == pytest.approx(LEAST_SQUARES, abs=0.006)

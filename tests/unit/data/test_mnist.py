@@ -21,27 +21,32 @@ REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings
 
 def idx(array: np.ndarray) -> bytes:
     """The format, written from its description."""
-    header = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(
-        f">{array.ndim}i", *array.shape
-    )
+    kind = struct.pack(">HBB", 0, 8, array.ndim)
+    lengths = struct.pack(f">{array.ndim}i", *array.shape)
     content = bytes(array.flatten().tolist())
-    return gzip.compress(header + content)
+    return gzip.compress(kind + lengths + content)
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
     """MNIST replaced by 7 training and 3 test images; their files are not there yet."""
     random = np.random.default_rng(0)
+
+    def bytes_below(highest: int, *shape: int) -> np.ndarray:
+        return random.integers(0, highest, shape).astype(np.uint8)
+
     arrays = {
-        "train-images.gz": random.integers(0, 256, (7, 28, 28)).astype(np.uint8),
-        "train-labels.gz": random.integers(0, 10, 7).astype(np.uint8),
-        "test-images.gz": random.integers(0, 256, (3, 28, 28)).astype(np.uint8),
-        "test-labels.gz": random.integers(0, 10, 3).astype(np.uint8),
+        "train-images.gz": bytes_below(256, 7, 28, 28),
+        "train-labels.gz": bytes_below(10, 7),
+        "test-images.gz": bytes_below(256, 3, 28, 28),
+        "test-labels.gz": bytes_below(10, 3),
     }
-    files = tuple(
-        RawFile(name, hashlib.sha256(idx(a)).hexdigest(), len(idx(a)))
-        for name, a in arrays.items()
-    )
+    files = []
+    for name, array in arrays.items():
+        content = idx(array)
+        checksum = hashlib.sha256(content).hexdigest()
+        size = len(content)
+        files.append(RawFile(name, checksum, size))
     monkeypatch.setattr(Digits, "files", files)
     return arrays
 
@@ -78,7 +83,10 @@ def test_missing_files_give_a_fallback_and_a_warning(
     assert str(tmp_path) in caplog.text
 
 
-@given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))
+shapes = npst.array_shapes(min_dims=1, max_dims=3, max_side=6)
+
+
+@given(npst.arrays(np.uint8, shapes))
 def test_idx_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, array: np.ndarray
 ) -> None:
@@ -97,8 +105,10 @@ def test_the_real_files() -> None:
     assert digits.test_images.shape == (10000, 28, 28)
     # Facts of MNIST that every tutorial repeats: first labels, class counts, mean,
     # deviation.
-    assert digits.train_labels[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
-    assert np.bincount(digits.train_labels).tolist() == [
+    first_labels = digits.train_labels[:10]
+    assert first_labels.tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    counts = np.bincount(digits.train_labels)
+    assert counts.tolist() == [
         5923,
         6742,
         5958,
@@ -110,7 +120,8 @@ def test_the_real_files() -> None:
         5851,
         5949,
     ]
-    assert np.bincount(digits.test_labels).tolist() == [
+    counts = np.bincount(digits.test_labels)
+    assert counts.tolist() == [
         980,
         1135,
         1032,

@@ -62,10 +62,12 @@ def parts(data: Draws) -> dict[str, Split]:
 )
 def test_validation_is_split_as_training_is(n: int, sizes: list[int]) -> None:
     data = made([0], n_train=(100, 10), n_validation=n)
-    counts = np.bincount(data.validation.environment[0])
+    (environments,) = data.validation.environment
+    counts = np.bincount(environments)
     assert counts.tolist() == sizes
     swapped = made([0], n_train=(10, 100), n_validation=n)
-    counts = np.bincount(swapped.validation.environment[0])
+    (environments,) = swapped.validation.environment
+    counts = np.bincount(environments)
     assert counts.tolist() == sizes[::-1]
 
 
@@ -101,12 +103,15 @@ def test_the_selected_points_have_the_weighted_distribution(
     # Not selected but weighted, with the selection rule written out.
     random = np.random.default_rng(1)
     s, y, _ = draw_unselected(random, 400_000, chosen)
-    v = random.normal(0, chosen.tau, (len(y), 5))
+    n = len(y)
+    v = random.normal(0, chosen.tau, (n, 5))
     last = v[:, -1]
     distance = y - last if r > 0 else y + last
     strength = 5 * np.log(abs(r))
-    w = np.exp(-strength * np.abs(distance))
-    assert_allclose(selection_probability(y, last, r), w, rtol=1e-9)
+    exponent = -strength * np.abs(distance)
+    w = np.exp(exponent)
+    probability = selection_probability(y, last, r)
+    assert_allclose(probability, w, rtol=1e-9)
 
     share = w / w.sum()
     for moment in moments(r):
@@ -132,7 +137,8 @@ def test_only_the_last_of_v_is_selected_by() -> None:
         with_y = correlation[-1, :-1]
         others = with_y[:-1]
         last = with_y[-1]
-        assert np.abs(others).max() < 5 / n**0.5
+        bound = 5 / n**0.5
+        assert np.abs(others).max() < bound
         assert np.sign(last) == np.sign(r)
         assert abs(last) > 0.8
         rest = v[:, :-1].ravel()
@@ -157,18 +163,22 @@ def test_the_mechanism(
     rng = np.random.default_rng(0)
     s, y, f = draw_unselected(rng, n, chosen)
     linear = s @ np.array(theta)
-    product = s[:, :3].prod(axis=1)
+    first_three = s[:, :3]
+    product = first_three.prod(axis=1)
     assert_allclose(f, linear + 2 * product, atol=1e-12)
-    test = stats.kstest(y - f, "norm", (0, noise))
+    noise_of_y = y - f
+    test = stats.kstest(noise_of_y, "norm", (0, noise))
     assert test.pvalue > 1e-4
 
     # S_i shares Z_{i+1} with S_{i+1}: covariance 0.2 * 0.8, and variance 0.8^2 + 0.2^2.
-    neighbours = np.diag(np.full(5, 0.16), 1)
+    shared = np.full(5, 0.16)
+    neighbours = np.diag(shared, 1)
     covariance = 0.68 * np.eye(6)
     covariance += neighbours + neighbours.T
     error = np.cov(s, rowvar=False) - covariance
     standard_error = 0.68 * (2 / n) ** 0.5
-    assert np.abs(error).max() < 5 * standard_error
+    largest = np.abs(error).max()
+    assert largest < 5 * standard_error
 
 
 def test_scenarios_differ_by_the_orthogonal_matrix_alone() -> None:
@@ -180,7 +190,8 @@ def test_scenarios_differ_by_the_orthogonal_matrix_alone() -> None:
     for name, split in parts(plain).items():
         assert_array_equal(split.y, others[name].y)
         expected = split.x @ released
-        assert_allclose(others[name].x, expected, atol=1e-5)
+        x = others[name].x
+        assert_allclose(x, expected, atol=1e-5)
 
     own = made(seeds, scramble="per_seed").train.x
     for b, seed in enumerate(seeds):
@@ -204,23 +215,31 @@ def test_a_larger_sample_begins_with_the_smaller_one() -> None:
 
 def draws(chosen: RegressionData, n: int = 4000) -> tuple[np.ndarray, ...]:
     """s, v and y of points that are selected."""
-    return draw(np.random.default_rng(0), n, 1.9, chosen)
+    random = np.random.default_rng(0)
+    return draw(random, n, 1.9, chosen)
 
 
 def test_several_variables_select_together() -> None:
     for count in (1, 2):
-        _, v, y = draws(options(selected_by=count))
-        ties = [stats.pearsonr(y, column).statistic for column in v.T]
-        others = ties[: 5 - count]
-        selecting = ties[5 - count :]
+        chosen = options(selected_by=count)
+        _, v, y = draws(chosen)
+        ties = []
+        for column in v.T:
+            test = stats.pearsonr(y, column)
+            ties.append(test.statistic)
+        n_others = 5 - count
+        others = ties[:n_others]
+        selecting = ties[n_others:]
         assert min(selecting) > 0.7
-        assert np.abs(others).max() < 5 / np.sqrt(4000)
+        bound = 5 / np.sqrt(4000)
+        assert np.abs(others).max() < bound
 
     # probabilities are multiplied: given the sum of distances, nothing else counts
     rng = np.random.default_rng(1)
     values = rng.normal(size=(2, 3, 50))
     y, v = values
-    together = selection_probability(y[0], v, 1.9).prod(axis=0)
+    of_each = selection_probability(y[0], v, 1.9)
+    together = of_each.prod(axis=0)
     product = np.ones(50)
     for one in v:
         product *= selection_probability(y[0], one, 1.9)
@@ -236,7 +255,8 @@ def test_selection_by_f_leaves_the_noise_alone() -> None:
 
     def f_and_noise(chosen: RegressionData) -> tuple[np.ndarray, np.ndarray]:
         s, _, y = draws(chosen)
-        product = s[:, :3].prod(axis=1)
+        first_three = s[:, :3]
+        product = first_three.prod(axis=1)
         f = s @ theta + 5 * product
         return f, y - f
 

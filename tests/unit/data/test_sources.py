@@ -16,7 +16,8 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.data import sources
 from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
 
-A = np.random.default_rng(1).bytes(200_000)
+random = np.random.default_rng(1)
+A = random.bytes(200_000)
 B = b"second file\n" * 9
 
 
@@ -33,10 +34,12 @@ MIRRORS: list[str] = []  # of the test
 
 
 def locate(files: Sequence[RawFile] = FILES, raw_dir: Path | None = None) -> list[Path]:
-    urls = {file.name: tuple(f"{url}/{file.name}" for url in MIRRORS) for file in files}
-    known = [
-        file if file.urls else replace(file, urls=urls[file.name]) for file in files
-    ]
+    known = []
+    for file in files:
+        if not file.urls:
+            urls = [f"{mirror}/{file.name}" for mirror in MIRRORS]
+            file = replace(file, urls=tuple(urls))
+        known.append(file)
     return sources.locate("pair", known, raw_dir)
 
 
@@ -45,7 +48,8 @@ def contents(paths: list[Path]) -> dict[str, bytes]:
 
 
 def names(folder: Path) -> set[str]:
-    return {path.name for path in folder.rglob("*") if path.is_file()}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.name for path in files}
 
 
 def fill(folder: Path, files: dict[str, bytes] = CONTENT) -> Path:
@@ -63,14 +67,19 @@ def closed_port() -> str:
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("KERHRM_CACHE_DIR", str(folder))
+    return folder
 
 
 @pytest.fixture
 def mirrors(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Callable[..., None]:
     """Name the mirrors of the files."""
-    return lambda *urls: monkeypatch.setattr(f"{__name__}.MIRRORS", list(urls))
+
+    def name(*urls: str) -> None:
+        monkeypatch.setattr(f"{__name__}.MIRRORS", list(urls))
+
+    return name
 
 
 class TestFolders:
@@ -88,11 +97,15 @@ class TestFolders:
         environment = fill(tmp_path / "environment", {})
         fill(cache / "pair")
         monkeypatch.setenv("KERHRM_RAW_DIR", str(environment))
-        assert locate(FILES, argument)[0] == cache / "pair" / "a.bin"
+        cached = cache / "pair"
+        first, _ = locate(FILES, argument)
+        assert first == cached / "a.bin"
         fill(environment, {"a.bin": A})
-        assert locate(FILES, argument)[0] == environment / "a.bin"
+        first, _ = locate(FILES, argument)
+        assert first == environment / "a.bin"
         fill(argument, {"a.bin": A})
-        assert locate(FILES, argument) == [argument / "a.bin", cache / "pair" / "b.txt"]
+        expected = [argument / "a.bin", cached / "b.txt"]
+        assert locate(FILES, argument) == expected
 
     @pytest.mark.parametrize("damaged", [{"a.bin": A[:-1]}, {"b.txt": B[:-1] + b"\0"}])
     def test_a_damaged_file_is_reported_and_nothing_is_fetched(
@@ -108,7 +121,8 @@ class TestFolders:
         with pytest.raises(KerhrmError, match="damaged") as caught:
             locate(FILES, raw)
         assert not isinstance(caught.value, RawDataUnavailable)
-        assert str(raw / next(iter(damaged))) in str(caught.value)
+        (name,) = damaged
+        assert str(raw / name) in str(caught.value)
         assert "\n" not in str(caught.value)
         assert caught.value.hint
         assert server.asked == []
@@ -126,13 +140,15 @@ class TestMirrors:
         assert names(cache) == {"a.bin", "b.txt"}
         os.umask(umask := os.umask(0))
         for path in locate():  # others may read a cache that is shared
-            assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+            mode = stat.S_IMODE(path.stat().st_mode)
+            assert mode == 0o666 & ~umask
 
     @pytest.mark.parametrize("behaviour", ["cut", "plain"])
     def test_the_next_mirror_is_tried(
         self, cache: Path, serve: Callable, mirrors: Callable, behaviour: str
     ) -> None:
-        bad = serve({"a.bin": A} if behaviour == "cut" else {}, behaviour)
+        files = {"a.bin": A} if behaviour == "cut" else {}
+        bad = serve(files, behaviour)
         full = serve(CONTENT)
         mirrors(closed_port(), bad.url, full.url)
         assert contents(locate()) == CONTENT
@@ -153,13 +169,15 @@ class TestMirrors:
             serve(CONTENT, "mute"),
             serve(CONTENT, "cut"),
         ]
-        urls = [closed_port(), *(server.url for server in bad), "nowhere"]
+        bad_urls = [server.url for server in bad]
+        urls = [closed_port(), *bad_urls, "nowhere"]
         mirrors(*urls)
         with pytest.raises(RawDataUnavailable) as caught:
             locate()
         message = str(caught.value)
         assert "\n" not in message
-        for source in (cache / "pair" / "a.bin", *(f"{url}/a.bin" for url in urls)):
+        sources_of_a = [f"{url}/a.bin" for url in urls]
+        for source in (cache / "pair" / "a.bin", *sources_of_a):
             assert f"{source}: " in message
         assert FILES[0].sha256 in message
         assert names(cache) == set()
@@ -186,7 +204,8 @@ class TestMirrors:
     ) -> None:
         server = serve(CONTENT)
         mirrors(server.url)
-        fill(cache / "pair", {"a.bin": A[:100], "b.txt": B})
+        cut = A[:100]
+        fill(cache / "pair", {"a.bin": cut, "b.txt": B})
         assert contents(locate()) == CONTENT
         assert server.asked == ["/a.bin"]
 
@@ -195,7 +214,7 @@ def test_the_checksum_is_that_of_the_unpacked_file(
     cache: Path, serve: Callable
 ) -> None:
     server = serve({"b.bz2": bz2.compress(B)})
-    assert contents(locate((published("b.txt", B, f"{server.url}/b.bz2"),))) == {
-        "b.txt": B
-    }
+    packed = published("b.txt", B, f"{server.url}/b.bz2")
+    paths = locate((packed,))
+    assert contents(paths) == {"b.txt": B}
     assert names(cache) == {"b.txt"}

@@ -31,9 +31,11 @@ def test_coefficients_and_errors_are_those_of_the_formula() -> None:
     np.testing.assert_allclose(found.coefficients, beta)
     e = yw - xw @ beta
     h = np.diag(xw @ inverse @ xw.T)
-    omega = np.diag((e / (1 - h)) ** 2)
+    of_rows = e / (1 - h)
+    omega = np.diag(of_rows**2)
     covariance = inverse @ xw.T @ omega @ xw @ inverse
-    np.testing.assert_allclose(found.errors, np.sqrt(np.diag(covariance)))
+    variances = np.diag(covariance)
+    np.testing.assert_allclose(found.errors, np.sqrt(variances))
 
 
 def test_with_weights_of_zero_and_one_it_is_least_squares_of_some_rows() -> None:
@@ -41,11 +43,15 @@ def test_with_weights_of_zero_and_one_it_is_least_squares_of_some_rows() -> None
     x = random.normal(size=(50, 3))
     y = random.normal(size=50)
     some = random.random(50) < 0.5
-    weighted = weighted_least_squares(x, y, some.astype(float))
-    alone = weighted_least_squares(x[some], y[some], np.ones(some.sum()))
+    weights = some.astype(float)
+    weighted = weighted_least_squares(x, y, weights)
+    x_some = x[some]
+    y_some = y[some]
+    ones = np.ones(some.sum())
+    alone = weighted_least_squares(x_some, y_some, ones)
     np.testing.assert_allclose(weighted.errors, alone.errors)
     assert weighted.noise == pytest.approx(alone.noise)
-    expected = np.linalg.lstsq(x[some], y[some], rcond=None)[0]
+    expected, *_ = np.linalg.lstsq(x_some, y_some, rcond=None)
     np.testing.assert_allclose(weighted.coefficients, expected)
 
 
@@ -55,11 +61,14 @@ def test_intervals_cover_where_the_environments_are_known() -> None:
     covered = []
     for _ in range(300):
         x = random.normal(size=60)
-        y = 2 * x + np.abs(x) * random.normal(size=60)
-        design = np.column_stack([np.ones(60), x])
-        fitted = weighted_least_squares(design, y, np.ones(60))
+        noise = np.abs(x) * random.normal(size=60)
+        y = 2 * x + noise
+        ones = np.ones(60)
+        design = np.column_stack([ones, x])
+        fitted = weighted_least_squares(design, y, ones)
         distance = abs(fitted.coefficients[1] - 2)
-        covered.append(distance < 2 * fitted.errors[1])
+        half_width = 2 * fitted.errors[1]
+        covered.append(distance < half_width)
     assert 0.91 < np.mean(covered) < 0.985
 
 
@@ -72,23 +81,31 @@ def test_the_column_whose_slope_differs_comes_first() -> None:
     # in both environments place is constant, so that its slope is not determined
     assert left_out == 0
     assert found["column"].iloc[0] == "rating"
-    of_rating = found[found["column"] == "rating"].set_index("environment")
-    for name, slope in (("environment 0", 2.0), ("environment 1", -2.0)):
+    is_rating = found["column"] == "rating"
+    of_rating = found[is_rating].set_index("environment")
+    slopes_by_name = {"environment 0": 2.0, "environment 1": -2.0}
+    for name, slope in slopes_by_name.items():
         row = of_rating.loc[name]
-        assert row["coefficient"] == pytest.approx(slope, abs=0.15)
-        assert row["low"] < row["coefficient"] < row["high"]
+        coefficient = row["coefficient"]
+        assert coefficient == pytest.approx(slope, abs=0.15)
+        assert row["low"] < coefficient < row["high"]
     assert LEVEL in found["column"].tolist()
-    assert found.loc[found["column"] == "place", "coefficient"].isna().all()
+    is_place = found["column"] == "place"
+    assert found.loc[is_place, "coefficient"].isna().all()
 
 
 def test_sums_of_other_columns_are_left_out() -> None:
     """As one-hot columns, which add up to one."""
     random = np.random.default_rng(3)
     kind = random.integers(3, size=90)
-    x = np.column_stack([np.eye(3)[kind], random.normal(size=90), np.ones(90)])
+    one_hot = np.eye(3)[kind]
+    amounts = random.normal(size=90)
+    x = np.column_stack([one_hot, amounts, np.ones(90)])
     assert len(independent_columns(x)) == 3
-    rows = sorted_rows(x, random.normal(size=90))
-    halves = np.column_stack([rows.x[:, 0] > 0, rows.x[:, 0] <= 0]).astype(float)
+    y = random.normal(size=90)
+    rows = sorted_rows(x, y)
+    is_first = rows.x[:, 0] > 0
+    halves = np.column_stack([is_first, ~is_first]).astype(float)
     _, names, left_out = environment_regressions(rows, halves)
     assert left_out == 2
     assert len(names) == 4
@@ -98,12 +115,16 @@ def test_of_many_columns_those_that_differ_stay() -> None:
     random = np.random.default_rng(4)
     x = random.normal(size=(80, 40))
     hidden = random.random(80) < 0.4
-    y = np.where(hidden, -3.0, 3.0) * x[:, 7] + 0.3 * random.normal(size=80)
+    slope = np.where(hidden, -3.0, 3.0)
+    noise = 0.3 * random.normal(size=80)
+    y = slope * x[:, 7] + noise
     rows = sorted_rows(x, y)
-    parts = np.column_stack([~hidden, hidden])[rows.order].astype(float)
+    of_each = np.column_stack([~hidden, hidden])
+    parts = of_each[rows.order].astype(float)
     regressions, names, left_out = environment_regressions(rows, parts)
     assert left_out > 30
-    assert slopes(regressions, names)["column"].iloc[0] == "c7"
+    ordered = slopes(regressions, names)
+    assert ordered["column"].iloc[0] == "c7"
 
 
 @given(st.integers(0, 10_000), st.floats(1e-3, 1e3))
@@ -113,6 +134,9 @@ def test_units_change_nothing_but_the_unit(seed: int, unit: float) -> None:
     y = random.normal(size=30)
     r = random.random(30)
     before = weighted_least_squares(x, y, r)
-    after = weighted_least_squares(x * [unit, 1.0], y, r)
-    np.testing.assert_allclose(after.coefficients * [unit, 1], before.coefficients)
-    np.testing.assert_allclose(after.errors * [unit, 1], before.errors)
+    units = [unit, 1.0]
+    after = weighted_least_squares(x * units, y, r)
+    coefficients = after.coefficients * units
+    errors = after.errors * units
+    np.testing.assert_allclose(coefficients, before.coefficients)
+    np.testing.assert_allclose(errors, before.errors)

@@ -13,27 +13,35 @@ def test_the_rules_name_the_column_that_makes_the_split() -> None:
     tree = separate(table.rows, table.memberships)
     assert tree.accuracy == pytest.approx(1)
     assert tree.says_more
-    assert tree.majority == pytest.approx(1 - table.hidden.mean())
-    assert {rule.split(":")[0] for rule in tree.rules} == {
-        "if place = 0",
-        "if place = 1",
-    }
-    assert "environment 1 (100% of" in next(r for r in tree.rules if "= 1" in r)
+    majority = 1 - table.hidden.mean()
+    assert tree.majority == pytest.approx(majority)
+    conditions = {rule.split(":")[0] for rule in tree.rules}
+    assert conditions == {"if place = 0", "if place = 1"}
+    of_place = next(rule for rule in tree.rules if "= 1" in rule)
+    assert "environment 1 (100% of" in of_place
 
 
 def test_a_rule_has_the_narrower_of_two_bounds_alone() -> None:
     """Three steps of one column: the middle one has a bound on each side."""
     z = np.linspace(0, 3, 300)
-    rows = sorted_rows(z[:, None], np.zeros(300), names=["z"])
-    tree = separate(rows, np.eye(3)[np.minimum(z.astype(int), 2)])
+    x = z[:, None]
+    rows = sorted_rows(x, np.zeros(300), names=["z"])
+    step = np.minimum(z.astype(int), 2)
+    one_hot = np.eye(3)[step]
+    tree = separate(rows, one_hot)
     conditions = sorted(rule.split(":")[0] for rule in tree.rules)
-    assert [condition.count("z ") for condition in conditions] == [1, 2, 1]
+    bounds = [condition.count("z ") for condition in conditions]
+    assert bounds == [1, 2, 1]
 
 
 def test_a_split_that_no_column_knows_is_not_told_apart() -> None:
     random = np.random.default_rng(0)
-    rows = sorted_rows(random.normal(size=(300, 3)), random.normal(size=300))
-    tree = separate(rows, np.eye(2)[random.integers(2, size=300)])
+    x = random.normal(size=(300, 3))
+    y = random.normal(size=300)
+    rows = sorted_rows(x, y)
+    environment = random.integers(2, size=300)
+    one_hot = np.eye(2)[environment]
+    tree = separate(rows, one_hot)
     assert not tree.says_more
 
 
@@ -47,18 +55,25 @@ def test_rows_that_may_be_of_both_count_for_nothing() -> None:
 
 def test_the_most_certain_rows_are_named_by_their_labels() -> None:
     random = np.random.default_rng(0)
-    rows = sorted_rows(random.normal(size=(20, 1)), random.normal(size=20))
+    x = random.normal(size=(20, 1))
+    y = random.normal(size=20)
+    rows = sorted_rows(x, y)
     memberships = np.full((20, 2), 0.5)
-    memberships[[3, 8]] = [[0.9, 0.1], [0.95, 0.05]]
+    memberships[3] = [0.9, 0.1]
+    memberships[8] = [0.95, 0.05]
     memberships[5] = [0.2, 0.8]
     found = certain_rows(rows, memberships, most=2)
-    of_first = found[found["environment"] == "environment 0"]
-    assert of_first["row"].tolist() == [rows.labels[8], rows.labels[3]]
+    is_first = found["environment"] == "environment 0"
+    of_first = found[is_first]
+    expected = [rows.labels[8], rows.labels[3]]
+    assert of_first["row"].tolist() == expected
     assert found["membership"].tolist() == [0.95, 0.9, 0.8]
 
 
 def test_a_rootogram_has_all_rows_in_each_environment() -> None:
-    memberships = np.array([[1.0, 0.0], [0.95, 0.05], [0.5, 0.5], [0.0, 1.0]])
+    of_first = np.array([1.0, 0.95, 0.5, 0.0])
+    memberships = np.column_stack([of_first, 1 - of_first])
     heights = rootogram(memberships)
-    np.testing.assert_allclose((heights**2).sum(), [4, 4])
+    counts = (heights**2).sum()
+    np.testing.assert_allclose(counts, [4, 4])
     assert heights.shape == (10, 2)

@@ -43,7 +43,8 @@ def flipped_slopes(n: int, seed: int, share: float = 0.2) -> Table:
     hidden = random.random(n) < share
     slope = np.where(hidden, -4.0, 4.0)
     noise = 0.8 * random.normal(size=n)
-    y = 3 * x[:, 0] + slope * x[:, 1] + noise + 7
+    signal = 3 * x[:, 0] + slope * x[:, 1]
+    y = signal + noise + 7
     return Table(x, y, hidden)
 
 

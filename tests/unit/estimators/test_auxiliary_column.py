@@ -33,7 +33,9 @@ def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, 
     time = random.random(n)
     y = random.choice([-1.0, 1.0], n)
     draws = random.random(n)
-    share_by_time = np.where(time < 0.5, 0.99, 0.75) if share is None else share
+    share_by_time = share
+    if share is None:
+        share_by_time = np.where(time < 0.5, 0.99, 0.75)
     agrees = draws < share_by_time
     noise = 0.3 * random.normal(size=n)
     spurious = np.where(agrees, y, -y) + noise
@@ -50,11 +52,12 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
     times = pd.to_timedelta(1000 * time, "D")
     dates = pd.Timestamp("2020") + times
     categories = np.where(is_early, "early", "late")
-    columns: Any = {
+    kinds: dict[str, Any] = {
         "number": time,
         "date": pd.Series(dates),
         "category": pd.DataFrame({"when": categories}),
-    }[kind]
+    }
+    columns = kinds[kind]
     model = KerHRMClassifier(network=(), k=(5,), random_state=0)
     model.fit(x, y, auxiliary=columns)
     assert model.predictor_ == "linear"
@@ -99,6 +102,12 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
     assert model.heterogeneity_.p_value > 0.05
 
 
+NAMED = pd.Series(range(400), name="t")
+NUMBERS = np.arange(400)
+MASKED = np.ma.array(NUMBERS, mask=NUMBERS > 9)
+DIFFERENT = [f"row {number}" for number in NUMBERS]
+
+
 @pytest.mark.parametrize(
     ("column", "words"),
     [
@@ -109,11 +118,11 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
         ([[[1.0]]] * 400, r"one or two dimensions; got shape \(400, 1, 1\)"),
         (5, r"one or two dimensions; got shape \(\)"),
         (np.arange(400) + 1j, "got complex numbers"),
-        (np.ma.array(np.arange(400), mask=np.arange(400) > 9), "missing .* in row 10"),
+        (MASKED, "missing .* in row 10"),
         (np.arange(400) * 1e300, "column 0 has .* enormous values in 399 rows"),
-        ([f"row {i}" for i in range(400)], "another category in every row"),
+        (DIFFERENT, "another category in every row"),
         ([{}] * 400, "must hold numbers, dates or categories; got {}"),
-        (pd.concat([pd.Series(range(400), name="t")] * 2, axis=1), "are called 't'"),
+        (pd.concat([NAMED, NAMED], axis=1), "are called 't'"),
     ],
 )
 def test_auxiliary_columns_that_are_refused(
@@ -138,9 +147,14 @@ def test_an_unknown_category_is_refused(labels: Any) -> None:
     assert report.errors.index.tolist() == ["all rows"]
 
 
-ORDER = np.random.default_rng(0).permutation(300)
+RANDOM = np.random.default_rng(0)
+ORDER = RANDOM.permutation(300)
 days_after = pd.to_timedelta(ORDER, "D")
-DAYS = pd.Series(pd.Timestamp("2020-01-01") + days_after)
+first_day = pd.Timestamp("2020-01-01")
+DAYS = pd.Series(first_day + days_after)
+IN_PERIODS = DAYS.dt.to_period("D")
+IN_SECONDS = DAYS.astype("datetime64[s]")
+A_MILLENNIUM = np.timedelta64(365_000, "D")
 #: columns in the same order, whatever they are stored as
 SAME: dict[str, Any] = {
     "large": ORDER + 2**62,
@@ -149,15 +163,15 @@ SAME: dict[str, Any] = {
     "text": ORDER.astype(str),
     "nullable": pd.Series(ORDER).astype("Int64"),
     "nanoseconds": DAYS.astype("datetime64[ns]"),
-    "seconds": DAYS.astype("datetime64[s]"),
+    "seconds": IN_SECONDS,
     "a time zone": DAYS.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
     "days of Python": [day.date() for day in DAYS],
-    "periods": DAYS.dt.to_period("D"),
-    "periods of Python": DAYS.dt.to_period("D").astype(object),
+    "periods": IN_PERIODS,
+    "periods of Python": IN_PERIODS.astype(object),
     "an index of periods": pd.PeriodIndex(DAYS, freq="D"),
-    "periods beyond nanoseconds": DAYS.dt.to_period("D") + 365_000,
+    "periods beyond nanoseconds": IN_PERIODS + 365_000,
     "durations": DAYS - DAYS.min(),
-    "far in the future": DAYS.astype("datetime64[s]") + np.timedelta64(365_000, "D"),
+    "far in the future": IN_SECONDS + A_MILLENNIUM,
 }
 
 
@@ -171,7 +185,8 @@ def trained(column: Any) -> tuple[KerHRMClassifier, np.ndarray]:
     spurious = np.where(agrees, y, -y)
     x = np.column_stack([stable, spurious])
     model = KerHRMClassifier(network=(), k=3, random_state=0, **ANYWAY)
-    return model.fit(x, y, auxiliary=column), x
+    model.fit(x, y, auxiliary=column)
+    return model, x
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -235,16 +250,24 @@ def test_dates_as_text_are_no_categories(written: str, hint: str) -> None:
 
 
 def test_categories_are_told_apart_by_type() -> None:
-    pairs = ((1, "1"), (1, True), ("01", "1"), ("", "b"), (1, "a"))
+    pairs = (
+        (1, "1"),
+        (1, True),
+        ("01", "1"),
+        ("", "b"),
+        (1, "a"),
+    )
     for early, late in pairs:
         column = [early if place < 150 else late for place in ORDER]
-        model, x = trained(pd.Series(column, dtype=object))
+        stored = pd.Series(column, dtype=object)
+        model, x = trained(stored)
         assert model.environment_proba_.shape == (300, 2)
         proba = model.predict_environment_proba(x, auxiliary=column)
         assert_array_equal(proba, model.environment_proba_)
 
 
-PAIR = pd.DataFrame({"time": ORDER, "place": np.where(ORDER % 2, "a", "b")})
+PLACES = np.where(ORDER % 2, "a", "b")
+PAIR = pd.DataFrame({"time": ORDER, "place": PLACES})
 
 
 @pytest.mark.parametrize(
@@ -280,12 +303,16 @@ def test_after_erm_new_rows_need_no_target() -> None:
     model.fit(x, y, auxiliary=time)
     assert model.predictor_ == "erm"
     one_environment = np.ones((3, 1))
-    for given in ({"auxiliary": time[:3]}, {"y": y[:3]}, {}):
-        proba = model.predict_environment_proba(x[:3], **given)
+    rows = x[:3]
+    with_time = {"auxiliary": time[:3]}
+    with_target = {"y": y[:3]}
+    for given in (with_time, with_target, {}):
+        proba = model.predict_environment_proba(rows, **given)
         assert_array_equal(proba, one_environment)
     with pytest.raises(KerhrmError, match="300 rows for 3 of X"):
         model.predict_environment_proba(x[:3], auxiliary=time)
-    errors = model.report(x, y, auxiliary=time).errors
+    report = model.report(x, y, auxiliary=time)
+    errors = report.errors
     assert errors.index.tolist() == ["all rows"]
 
 

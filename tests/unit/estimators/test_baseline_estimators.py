@@ -22,12 +22,21 @@ QUICK: dict[str, dict[str, Any]] = {
     "GroupDRO": {"steps": 30, "eta": 1.0},
     "EIIL": {"steps": 30, "inference_steps": 20},
     "JTT": {"steps": 30},
-    "HRM": {"n_iterations": 1, "cluster_steps": 50, "gate_steps": 50},
+    "HRM": {
+        "n_iterations": 1,
+        "cluster_steps": 50,
+        "gate_steps": 50,
+    },
     "DataBalancing": {"steps": 30},
     "AFR": {"steps": 30},
     "XRM": {"steps": 30, "twin_steps": 30},
     "EVaLS": {"steps": 30, "inference_steps": 20},
-    "EDNIL": {"steps": 10, "rounds": 2, "reference_steps": 20, "inference_steps": 20},
+    "EDNIL": {
+        "steps": 10,
+        "rounds": 2,
+        "reference_steps": 20,
+        "inference_steps": 20,
+    },
 }
 
 LABELLED = "IRM", "GroupDRO"
@@ -35,28 +44,43 @@ LABELLED = "IRM", "GroupDRO"
 CLASSIFIERS = "JTT", "DataBalancing", "AFR", "XRM", "EVaLS", "EDNIL"
 #: with which a method finds the hidden rows
 FINDS: dict[str, dict[str, Any]] = {
-    "EIIL": {"loss": "logistic", "reference_steps": 200, "inference_steps": 1000},
+    "EIIL": {
+        "loss": "logistic",
+        "reference_steps": 200,
+        "inference_steps": 1000,
+    },
     "JTT": {"identification_steps": 200},
     "DataBalancing": {"identification_steps": 200},
     # ERM's errors at its end: a look that is taken early has fewer of the hidden rows
     "AFR": {"steps": 200, "evaluate_every": None},
     "XRM": {"twin_steps": 200, "twin_rate": 1e-2},
-    "EVaLS": {"steps": 200, "inference_steps": 1000, "evaluate_every": None},
-    "EDNIL": {"n_environments": 2, "reference_steps": 200, "inference_steps": 100},
+    "EVaLS": {
+        "steps": 200,
+        "inference_steps": 1000,
+        "evaluate_every": None,
+    },
+    "EDNIL": {
+        "n_environments": 2,
+        "reference_steps": 200,
+        "inference_steps": 100,
+    },
 }
 
 
 def quick(name: str, **more: Any) -> Any:
-    network = {} if name == "HRM" else {"network": (16,)}
     estimator = getattr(kerhrm, name)
-    return estimator(**QUICK[name], **network, **more)
+    options = QUICK[name] | more
+    if name != "HRM":
+        options["network"] = (16,)
+    return estimator(**options)
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_parameters_are_the_options_with_their_defaults(name: str) -> None:
     model = getattr(kerhrm, name)()
     options = METHODS[model._method].options()
-    for key, value in options.model_dump().items():
+    defaults = options.model_dump()
+    for key, value in defaults.items():
         given = model.get_params()[key]
         if isinstance(value, list):
             given = list(given)
@@ -81,7 +105,8 @@ def test_they_are_the_registry_s_methods(
     method = METHODS[model._method]
     given = {}
     if name in LABELLED:
-        given["environments"] = np.where(table.hidden, "b", "a")
+        names = np.where(table.hidden, "b", "a")
+        given["environments"] = names
     model.fit(table.x, table.y, **given)
 
     ridge = name == "TangentRidge"
@@ -90,7 +115,8 @@ def test_they_are_the_registry_s_methods(
     rows = read_rows(model, given_rows)
     inputs, _ = points_of(model, rows, **how)
     options = method.options(**QUICK[name])
-    trained = method.train(inputs, options).networks["model"]
+    learned = method.train(inputs, options)
+    trained = learned.networks["model"]
     units = model._units
     with torch.no_grad():
         points = units.inputs(table.x)
@@ -100,12 +126,14 @@ def test_they_are_the_registry_s_methods(
         predictions = model.predict(table.x)
         assert_allclose(predictions, expected, rtol=1e-4, atol=1e-4)
         return
-    assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
-    probability = model.predict_proba(table.x)[:, 1]
+    outputs_of_model = model.decision_function(table.x)
+    assert_allclose(outputs_of_model, outputs, atol=1e-5)
+    _, probability = model.predict_proba(table.x).T
     if name in (*LABELLED, *CLASSIFIERS):
         expected = 1 / (1 + np.exp(-outputs))
     else:
-        expected = ((1 + outputs) / 2).clip(0, 1)
+        shares = (1 + outputs) / 2
+        expected = shares.clip(0, 1)
     assert_allclose(probability, expected, atol=1e-5)
 
 
@@ -116,16 +144,22 @@ def test_it_sees_the_environments_it_is_given(name: str, labels: Any) -> None:
     x = labels.x
     y = labels.y
     hidden = labels.hidden
-    model = getattr(kerhrm, name)(network=(64,), random_state=0)
-    flipped = np.column_stack([x[:, 0], -y])
+    estimator = getattr(kerhrm, name)
+    model = estimator(network=(64,), random_state=0)
+    stable = x[:, 0]
+    flipped = np.column_stack([stable, -y])
     with pytest.warns(UserWarning, match="no environments given"):
         model.fit(x, y)
     score_alone = model.score(flipped, y)
     model.fit(x, y, environments=hidden)
     assert model.score(flipped, y) > score_alone + 0.1
     outputs = model.decision_function(flipped)
-    order = np.random.default_rng(1).permutation(400)
-    model.fit(x[order], y[order], environments=hidden[order])
+    random = np.random.default_rng(1)
+    order = random.permutation(400)
+    hidden_in_order = hidden[order]
+    x_in_order = x[order]
+    y_in_order = y[order]
+    model.fit(x_in_order, y_in_order, environments=hidden_in_order)
     assert_array_equal(model.decision_function(flipped), outputs)
 
 
@@ -135,16 +169,20 @@ def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> Non
     x = labels.x
     y = labels.y
     model = quick(name, random_state=0)
-    model.set_params(**FINDS.get(name, {}))
+    how_to_find = FINDS.get(name, {})
+    model.set_params(**how_to_find)
     environments = model.fit(x, y).environments_
     assert adjusted_rand_score(labels.hidden, environments) > 0.6
 
-    order = np.random.default_rng(1).permutation(400)
-    again = model.fit(x[order], y[order]).environments_
-    assert_array_equal(again, environments[order])
+    random = np.random.default_rng(1)
+    order = random.permutation(400)
+    again = model.fit(x[order], y[order])
+    assert_array_equal(again.environments_, environments[order])
 
     held_out = (x[:100], y[:100])
-    model.fit(x[100:], y[100:], validation=held_out)
+    x_rest = x[100:]
+    y_rest = y[100:]
+    model.fit(x_rest, y_rest, validation=held_out)
     hidden = labels.hidden[100:]
     # rows in another order would have 0
     assert adjusted_rand_score(hidden, model.environments_) > 0.3

@@ -12,7 +12,12 @@ from kerhrm.estimators._calibration import probabilities, sigmoid_slope
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
-SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 2, "network": (64,), "random_state": 0}
+SMALL: dict[str, Any] = {
+    "k": (3, 5),
+    "n_init": 2,
+    "network": (64,),
+    "random_state": 0,
+}
 SIGMOID = {"calibration": "sigmoid"}
 
 
@@ -31,45 +36,63 @@ def noisy(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Labels by a logistic law, which leave ERM to predict."""
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 4))
-    chance = 1 / (1 + np.exp(-2 * x[:, 0] - x[:, 1]))
-    return x, np.where(random.random(n) < chance, 1.0, -1.0)
+    log_odds = 2 * x[:, 0] + x[:, 1]
+    chance = 1 / (1 + np.exp(-log_odds))
+    is_positive = random.random(n) < chance
+    return x, np.where(is_positive, 1.0, -1.0)
+
+
+def flipped(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of which a fifth is turned."""
+    return rows(n, seed, 0.2)
 
 
 def test_the_slope_is_that_of_logistic_regression() -> None:
     """Without a constant; Platt's targets change little in many rows."""
     random = np.random.default_rng(0)
     f = random.normal(size=20_000)
-    positive = random.random(20_000) < probabilities(f, 1.7)
+    chance = probabilities(f, 1.7)
+    positive = random.random(20_000) < chance
     expected = LogisticRegression(fit_intercept=False, C=np.inf)
     expected.fit(f[:, None], positive)
-    assert sigmoid_slope(f, positive) == pytest.approx(expected.coef_[0, 0], rel=1e-2)
+    slope = sigmoid_slope(f, positive)
+    assert slope == pytest.approx(expected.coef_[0, 0], rel=1e-2)
     assert sigmoid_slope(-f, positive) < 1e-3
-    twice = sigmoid_slope(np.tile(f, 2), np.tile(positive, 2))
+    f_twice = np.tile(f, 2)
+    positive_twice = np.tile(positive, 2)
+    twice = sigmoid_slope(f_twice, positive_twice)
     two = np.full(20_000, 2.0)
     weighted = sigmoid_slope(f, positive, two)
     assert twice == pytest.approx(weighted, rel=1e-3)
-    apart = sigmoid_slope(np.array([-1.0, 1.0]), np.array([False, True]))
+    two_outputs = np.array([-1.0, 1.0])
+    two_labels = np.array([False, True])
+    apart = sigmoid_slope(two_outputs, two_labels)
     assert 0 < apart < 10
 
 
 @pytest.mark.parametrize(
-    ("draw", "predictor"), [(lambda n, s: rows(n, s, 0.2), "linear"), (noisy, "erm")]
+    ("draw", "predictor"),
+    [(flipped, "linear"), (noisy, "erm")],
 )
 def test_probabilities_are_better_and_predictions_the_same(
     draw: Any, predictor: str
 ) -> None:
     x, y = draw(400, 1)
     x_new, y_new = draw(3000, 2)
-    kept = {"if_not_better": "fit" if predictor == "linear" else "erm"}
-    plain = KerHRMClassifier(**SMALL, **kept).fit(x, y)
-    calibrated = KerHRMClassifier(**SMALL, **kept, options=SIGMOID).fit(x, y)
+    if_not_better = "fit" if predictor == "linear" else "erm"
+    options = SMALL | {"if_not_better": if_not_better}
+    plain = KerHRMClassifier(**options)
+    plain.fit(x, y)
+    calibrated = KerHRMClassifier(**options, options=SIGMOID)
+    calibrated.fit(x, y)
     assert calibrated.predictor_ == predictor
-    np.testing.assert_array_equal(calibrated.predict(x_new), plain.predict(x_new))
+    predictions = calibrated.predict(x_new)
+    np.testing.assert_array_equal(predictions, plain.predict(x_new))
     before = plain.predict_proba(x_new)
     after = calibrated.predict_proba(x_new)
     np.testing.assert_allclose(after.sum(1), 1)
     likeliest = calibrated.classes_[after.argmax(1)]
-    np.testing.assert_array_equal(likeliest, calibrated.predict(x_new))
+    np.testing.assert_array_equal(likeliest, predictions)
     cut = np.clip(before, 1e-3, 1 - 1e-3)
     assert log_loss(y_new, after) < log_loss(y_new, cut)
 
@@ -78,6 +101,7 @@ def test_by_default_nothing_changes() -> None:
     x, y = noisy(200, 0)
     model = KerHRMClassifier(**SMALL).fit(x, y)
     outputs = model.decision_function(x)
-    expected = np.clip((1 + outputs) / 2, 0, 1)
+    share = (1 + outputs) / 2
+    expected = np.clip(share, 0, 1)
     _, second = model.predict_proba(x).T
     np.testing.assert_array_equal(second, expected)

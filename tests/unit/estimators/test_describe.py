@@ -15,28 +15,43 @@ from kerhrm.errors import KerhrmError
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
-SMALL: dict[str, Any] = {"k": 3, "n_init": 4, "network": (64,), "random_state": 3}
+SMALL: dict[str, Any] = {
+    "k": 3,
+    "n_init": 4,
+    "network": (64,),
+    "random_state": 3,
+}
+NOTHING_DETECTED = "not detected: this may be noise of two kinds"
+
+
+def linear_regression(**changes: Any) -> KerHRMRegressor:
+    return KerHRMRegressor(**SMALL | changes)
 
 
 @pytest.fixture(scope="module")
 def slopes_frame() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """The slope of ``b <i>`` is turned where ``place`` is 1."""
-    random, n = np.random.default_rng(0), 400
-    X = pd.DataFrame(
-        random.normal(size=(n, 2)), columns=["a", "b <i>"], index=range(1000, 1000 + n)
-    )
-    X["place"] = (random.random(n) < 0.2).astype(float)
+    random = np.random.default_rng(0)
+    n = 400
+    numbers = random.normal(size=(n, 2))
+    index = range(1000, 1000 + n)
+    X = pd.DataFrame(numbers, columns=["a", "b <i>"], index=index)
+    is_place = random.random(n) < 0.2
+    X["place"] = is_place.astype(float)
     hidden = X["place"].to_numpy() == 1
     turn = np.where(hidden, -4.0, 4.0)
-    y = 3 * X["a"] + turn * X["b <i>"] + 0.8 * random.normal(size=n) + 7
+    noise = 0.8 * random.normal(size=n)
+    signal = 3 * X["a"] + turn * X["b <i>"]
+    y = signal + noise + 7
     return X, y, hidden
 
 
 @pytest.fixture(scope="module")
 def model(slopes_frame: Any) -> KerHRMRegressor:
     X, y, _ = slopes_frame
-    fast = SMALL | {"pretest": {"n_permutations": 39}}
-    return KerHRMRegressor(**fast).fit(X.drop(columns="place"), y)
+    model = linear_regression(pretest={"n_permutations": 39})
+    without_place = X.drop(columns="place")
+    return model.fit(without_place, y)
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +63,23 @@ def test_environments_of_the_fit_are_described(
     described: Description, model: KerHRMRegressor, slopes_frame: Any
 ) -> None:
     _, _, hidden = slopes_frame
-    assert (described.detected, described.split, described.mark) == (True, "fit", "")
+    assert described.detected is True
+    assert described.split == "fit"
+    assert described.mark == ""
     assert described.memberships is not None
     np.testing.assert_array_equal(described.memberships, model.environment_proba_)
     assert described.memberships.index[0] == 1000
     assert described.slopes is not None
     assert described.slopes["column"].iloc[0] == "b <i>"
-    rough = described.slopes["coefficient"].iloc[:2].sort_values()
+    coefficients = described.slopes["coefficient"]
+    rough = coefficients.iloc[:2].sort_values()
     np.testing.assert_allclose(rough, [-4, 4], atol=0.8)
     assert described.certain is not None
     for name, part in described.certain.groupby("environment"):
-        of_rows = hidden[part["row"].astype(int) - 1000]
-        assert of_rows.all() or not of_rows.any(), name
+        numbers = part["row"].astype(int) - 1000
+        of_rows = hidden[numbers]
+        is_pure = of_rows.all() or not of_rows.any()
+        assert is_pure, name
     assert described.stability is not None
     assert described.stability.median > 0.5
     assert described.break_even is not None
@@ -76,7 +96,8 @@ def test_the_break_even_share_is_that_of_the_price(
     found = described.break_even
     assert found is not None
     assert found.low <= found.share <= found.high
-    told = model.report(*_rows(model)).facts["price"]
+    X, y = _rows(model)
+    told = model.report(X, y).facts["price"]
     assert f"more than {found.share:.0%} of the rows are of {found.environment}" in told
 
 
@@ -101,36 +122,42 @@ def test_a_person_reads_it_in_a_minute(described: Description) -> None:
 
 def test_a_column_that_makes_the_environments_is_named(slopes_frame: Any) -> None:
     X, y, _ = slopes_frame
-    forced = {"pretest": False, "if_not_better": "fit"}
-    model = KerHRMRegressor(**SMALL | forced).fit(X, y)
+    model = linear_regression(pretest=False, if_not_better="fit")
+    model.fit(X, y)
     described = model.describe(stability=0)
     assert described.stability is None
     assert described.mark.startswith("not tested: this may be noise of two kinds")
     assert described.tree is not None
-    assert any("place = 1" in rule for rule in described.tree.rules)
+    names_place = ["place = 1" in rule for rule in described.tree.rules]
+    assert any(names_place)
 
 
 def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     """A hidden level is not seen by the pre-test; the mixture and the dip show it."""
     X, _, hidden = slopes_frame
     random = np.random.default_rng(1)
-    y = X["a"] + X["b <i>"] + 5 * hidden + 0.5 * random.normal(size=len(X))
+    signal = X["a"] + X["b <i>"] + 5 * hidden
+    noise = 0.5 * random.normal(size=len(X))
+    y = signal + noise
     X = X.drop(columns="place")
     model = KerHRMRegressor(**SMALL).fit(X, y)
-    before = copy.deepcopy((model.environments_, model.environment_proba_))
+    fitted = (model.environments_, model.environment_proba_)
+    environments, memberships = copy.deepcopy(fitted)
     outputs = model.predict(X)
     found = model.describe(stability=2)
     assert not found.detected
-    assert (found.split, model.predictor_) == ("mixture", "erm")
-    assert found.mark == "not detected: this may be noise of two kinds"
-    assert "not detected: this may be noise of two kinds" in str(found)
+    assert found.split == "mixture"
+    assert model.predictor_ == "erm"
+    assert found.mark == NOTHING_DETECTED
+    assert NOTHING_DETECTED in str(found)
     words = "use ERM, the ordinary model, as predict does: no environments are detected"
     assert found.verdict == words
     assert "a hidden fifth" in str(found)
-    assert [limit.split()[0] for limit in found.limits] == ["environments", "weaker"]
-    assert all(
-        limit in str(found) and limit in found.to_html() for limit in found.limits
-    )
+    first_words = [limit.split()[0] for limit in found.limits]
+    assert first_words == ["environments", "weaker"]
+    for limit in found.limits:
+        assert limit in str(found)
+        assert limit in found.to_html()
     assert found.memberships is not None
     likeliest = found.memberships.to_numpy().argmax(1)
     assert adjusted_rand_score(hidden, likeliest) > 0.9
@@ -141,20 +168,23 @@ def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     assert "residuals of ERM have more than one mode" in str(found)
     assert found.candidates is not None
     assert found.candidates["BIC"].idxmin() == 2
-    np.testing.assert_array_equal(model.environments_, before[0])
-    np.testing.assert_array_equal(model.environment_proba_, before[1])
+    np.testing.assert_array_equal(model.environments_, environments)
+    np.testing.assert_array_equal(model.environment_proba_, memberships)
     np.testing.assert_array_equal(model.predict(X), outputs)
-    np.testing.assert_array_equal(model.predict_environment_proba(X, y), before[1])
+    again = model.predict_environment_proba(X, y)
+    np.testing.assert_array_equal(again, memberships)
 
 
 def test_null_tables_say_not_detected(null: Any) -> None:
-    model = KerHRMRegressor(**SMALL).fit(null.x, null.y)
+    model = linear_regression()
+    model.fit(null.x, null.y)
     described = model.describe(stability=0)
     assert not described.detected
-    assert described.mark == "not detected: this may be noise of two kinds"
+    assert described.mark == NOTHING_DETECTED
     assert described.dip is not None
     assert described.dip.p_value > 0.05
-    assert (described.smallest_changes["hidden"] > 0).all()
+    hidden_changes = described.smallest_changes["hidden"]
+    assert (hidden_changes > 0).all()
 
 
 def test_neither_the_order_of_rows_nor_that_of_columns_matters(null: Any) -> None:
@@ -162,14 +192,15 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters(null: Any) -> Non
     y = pd.Series(null.y)
     random = np.random.default_rng(0)
     by = random.permutation(len(X))
-    first = KerHRMRegressor(**SMALL).fit(X, y).describe(stability=0)
-    twin = KerHRMRegressor(**SMALL).fit(X[["c", "a", "b"]].iloc[by], y.iloc[by])
+    first = linear_regression().fit(X, y).describe(stability=0)
+    permuted = X[["c", "a", "b"]].iloc[by]
+    twin = linear_regression()
+    twin.fit(permuted, y.iloc[by])
     second = twin.describe(stability=0)
     assert first.memberships is not None
     assert second.memberships is not None
-    pd.testing.assert_frame_equal(
-        first.memberships, second.memberships.loc[X.index], atol=1e-10
-    )
+    in_order = second.memberships.loc[X.index]
+    pd.testing.assert_frame_equal(first.memberships, in_order, atol=1e-10)
     assert first.slopes is not None
     assert second.slopes is not None
     pd.testing.assert_frame_equal(first.slopes, second.slopes, atol=1e-8)
@@ -178,23 +209,29 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters(null: Any) -> Non
 
 
 def test_two_labels(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     described = model.describe(stability=1)
     assert model.predictor_ == "linear"
     assert described.mark.startswith("not tested, as two labels cannot be")
     assert described.slopes is not None
     assert described.slopes["column"].iloc[0] == "column 1"
     assert described.dip is None
-    assert "hidden" not in str(described).partition("smallest change")[2]
+    _, _, of_changes = str(described).partition("smallest change")
+    assert "hidden" not in of_changes
     assert described.stability is not None
     assert described.stability.median > 0.9
 
 
 def test_labels_without_environments_have_no_split() -> None:
-    random, n = np.random.default_rng(1), 120
-    x, time = random.normal(size=(n, 2)), random.random(n)
-    y = x[:, 0] + random.normal(size=n) > 0
-    model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
+    random = np.random.default_rng(1)
+    n = 120
+    x = random.normal(size=(n, 2))
+    time = random.random(n)
+    noise = random.normal(size=n)
+    y = x[:, 0] + noise > 0
+    model = KerHRMClassifier(**SMALL)
+    model.fit(x, y, auxiliary=time)
     described = model.describe()
     assert described.split == "none"
     assert described.memberships is None
@@ -205,17 +242,24 @@ def test_labels_without_environments_have_no_split() -> None:
         again.describe()
     with pytest.raises(KerhrmError, match="give auxiliary="):
         again.describe(x, y)
-    assert str(again.describe(x, y, auxiliary=time)) == str(described)
+    with_rows = again.describe(x, y, auxiliary=time)
+    assert str(with_rows) == str(described)
 
 
 def test_environments_by_an_auxiliary_column() -> None:
-    random, n = np.random.default_rng(0), 400
-    time, sign = random.random(n), random.choice([-1, 1], n)
-    agrees = random.random(n) < np.where(time < 0.5, 0.99, 0.7)
-    other = np.where(agrees, sign, -sign) + 0.3 * random.normal(size=n)
-    x = np.column_stack([sign + random.normal(size=n), other])
+    random = np.random.default_rng(0)
+    n = 400
+    time = random.random(n)
+    sign = random.choice([-1, 1], n)
+    share = np.where(time < 0.5, 0.99, 0.7)
+    agrees = random.random(n) < share
+    noise = 0.3 * random.normal(size=n)
+    other = np.where(agrees, sign, -sign) + noise
+    stable = sign + random.normal(size=n)
+    x = np.column_stack([stable, other])
     fit = {"pretest": False, "if_not_better": "fit"}
-    model = KerHRMClassifier(**SMALL | fit).fit(x, sign, auxiliary=time)
+    model = KerHRMClassifier(**SMALL | fit)
+    model.fit(x, sign, auxiliary=time)
     described = model.describe(stability=2)
     assert described.split == "fit"
     assert described.stability is not None
@@ -230,9 +274,12 @@ def test_a_copy_needs_the_rows_again(
     assert loaded._given is None
     with pytest.raises(KerhrmError, match=r"without the rows of its fit; give des"):
         loaded.describe()
-    assert str(loaded.describe(X, y, stability=2)) == str(described)
+    with_rows = loaded.describe(X, y, stability=2)
+    assert str(with_rows) == str(described)
+    X_fewer = X[1:]
+    y_fewer = y[1:]
     with pytest.raises(KerhrmError, match="the fit had 400 rows, and these are 399"):
-        loaded.describe(X[1:], y[1:])
+        loaded.describe(X_fewer, y_fewer)
     with pytest.raises(KerhrmError, match="other rows than those of the fit"):
         loaded.describe(X + 1, y)
     with pytest.raises(KerhrmError, match="describe has no y"):
@@ -250,22 +297,26 @@ def test_a_stability_that_is_refused(stability: Any, model: KerHRMRegressor) -> 
 def test_weights_count(slopes_frame: Any) -> None:
     """A weight of 2 is a row twice, and one of 0 no row."""
     X, y, _ = slopes_frame
-    X, y = X.drop(columns="place")[:150], y[:150]
+    X = X.drop(columns="place")[:150]
+    y = y[:150]
     weights = np.tile([1.0, 2.0, 0.0], 50)
-    fit = SMALL | {"pretest": False, "if_not_better": "fit"}
-    model = KerHRMRegressor(**fit).fit(X, y, sample_weight=weights)
+    model = linear_regression(pretest=False, if_not_better="fit")
+    model.fit(X, y, sample_weight=weights)
     described = model.describe(stability=0)
     assert described.memberships is not None
-    assert described.memberships.isna().any(axis=1).sum() == 50
+    without_membership = described.memberships.isna().any(axis=1)
+    assert without_membership.sum() == 50
     assert described.environments is not None
-    assert described.environments["share"].sum() == pytest.approx(1)
+    total = described.environments["share"].sum()
+    assert total == pytest.approx(1)
 
 
 def test_rows_outside_the_range_of_the_fit(model: KerHRMRegressor) -> None:
     X, _ = _rows(model)
     assert model.outside(X).empty
     new = X.copy()
-    new.iloc[:3, 0] = X["a"].max() + 0.1
+    largest = X["a"].max()
+    new.iloc[:3, 0] = largest + 0.1
     new.iloc[:2, 1] = 1e3
     table = model.outside(new)
     assert table.index.tolist() == ["a", "b <i>"]
@@ -277,6 +328,8 @@ def test_rows_outside_the_range_of_the_fit(model: KerHRMRegressor) -> None:
 def test_two_values_of_a_number_have_no_split() -> None:
     random = np.random.default_rng(3)
     x = random.normal(size=(200, 2))
-    y = (x[:, 0] > 0).astype(float)
-    model = KerHRMRegressor(**SMALL).fit(x, y)
-    assert "two values have none of their own" in str(model.describe(stability=0))
+    is_positive = x[:, 0] > 0
+    model = linear_regression()
+    model.fit(x, is_positive.astype(float))
+    described = model.describe(stability=0)
+    assert "two values have none of their own" in str(described)

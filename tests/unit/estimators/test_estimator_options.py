@@ -53,17 +53,26 @@ DIRECT = {
     "options",
 }
 KINDS = [KerHRMClassifier, KerHRMRegressor]
-QUICK = SMALL | {"k": 3, "n_init": 2, "network": (16,), "n_iterations": 1}
+QUICK = SMALL | {
+    "k": 3,
+    "n_init": 2,
+    "network": (16,),
+    "n_iterations": 1,
+}
+#: what an option may be given, and is refused where the library's is
+ANYTHING = (-1, 0, 0.5, 1, 2, 1.5, 10**7, "soft", "x", None, [0.0], [-1.0], [])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
     parameters = inspect.signature(kind)
     assert set(parameters.parameters) == DIRECT
-    assert set(kind().get_params(deep=False)) == DIRECT
+    direct = kind().get_params(deep=False)
+    assert set(direct) == DIRECT
     options = {f"options__{name}" for name in EstimatorOptions.model_fields}
     assert len(options) == 31
-    assert set(kind().get_params()) == DIRECT | options
+    every = kind().get_params()
+    assert set(every) == DIRECT | options
     assert vars(kind()).keys() == DIRECT
 
 
@@ -82,11 +91,12 @@ def test_parameters_and_options_are_the_library_s_with_its_defaults() -> None:
 @pytest.mark.parametrize("name", KerHRMOptions.model_fields)
 def test_an_option_is_refused_where_the_library_s_is(name: str) -> None:
     """Also where the estimators take single values."""
-    for value in (-1, 0, 0.5, 1, 2, 1.5, 10**7, "soft", "x", None, [0.0], [-1.0], []):
+    for value in ANYTHING:
         outcomes = []
         for kind in (KerHRMOptions, FitOptions):
             default = kind.model_fields[name].default
-            if isinstance(default, list) and not isinstance(value, list):
+            takes_a_list = isinstance(default, list)
+            if takes_a_list and not isinstance(value, list):
                 value = [value]
             try:
                 options = kind.parse({name: value})
@@ -111,7 +121,10 @@ def test_options_keep_their_order() -> None:
 
 
 def test_options_are_given_by_name_or_as_an_object(labels: Any) -> None:
-    options: dict[str, Any] = {"ridge": 0.1, "clustering_ridge": np.float64(0.02)}
+    options: dict[str, Any] = {
+        "ridge": 0.1,
+        "clustering_ridge": np.float64(0.02),
+    }
     set_later = KerHRMClassifier(**QUICK)
     set_later.set_params(options=options)
     set_one_by_one = KerHRMClassifier(**QUICK, options={"ridge": 3.0})
@@ -123,7 +136,11 @@ def test_options_are_given_by_name_or_as_an_object(labels: Any) -> None:
         set_one_by_one,
         clone(set_later),
     ]
-    first, *others = [model.fit(labels.x, labels.y).theta_ for model in models]
+    thetas = []
+    for model in models:
+        model.fit(labels.x, labels.y)
+        thetas.append(model.theta_)
+    first, *others = thetas
     for theta in others:
         assert_array_equal(theta, first)
     plain = KerHRMClassifier(**QUICK)
@@ -151,7 +168,8 @@ def test_setting_an_option_leaves_the_others_and_the_given_mapping() -> None:
 
 def test_options_are_searched(labels: Any) -> None:
     grid = {"options__ridge": [1e-6, 10.0], "k": [2, 3]}
-    search = GridSearchCV(KerHRMClassifier(**QUICK), grid, cv=2)
+    model = KerHRMClassifier(**QUICK)
+    search = GridSearchCV(model, grid, cv=2)
     search.fit(labels.x, labels.y)
     assert len(search.cv_results_["params"]) == 4
     best = search.best_estimator_
@@ -186,7 +204,8 @@ class OwnRidge(KerHRMRegressor):
     """A subclass with a parameter that has the name of an option."""
 
     def __init__(self, ridge: float = 1.0, k: int = 2, options: Any = None) -> None:
-        super().__init__(**QUICK | {"k": k}, options=options)
+        quick = QUICK | {"k": k}
+        super().__init__(**quick, options=options)
         self.ridge = ridge
 
 
@@ -194,7 +213,8 @@ class WithoutOptions(KerHRMRegressor):
     """A subclass whose parameter is an option, and that has no ``options``."""
 
     def __init__(self, ridge: float = 1e-6) -> None:
-        super().__init__(**QUICK, if_not_better="fit", options={"ridge": ridge})
+        options = {"ridge": ridge}
+        super().__init__(**QUICK, if_not_better="fit", options=options)
         self.ridge = ridge
 
     def fit(self, X: Any, y: Any, **columns: Any) -> Self:
@@ -221,7 +241,8 @@ def test_a_subclass_without_options_lists_none(slopes: Any) -> None:
     for name in ("options__ridge", "options", "steps"):
         with pytest.raises(ValueError, match="Invalid parameter"):
             model.set_params(**{name: None})
-    search = GridSearchCV(model, {"ridge": [1e-6, 10.0]}, cv=2)
+    grid = {"ridge": [1e-6, 10.0]}
+    search = GridSearchCV(model, grid, cv=2)
     search.fit(slopes.x, slopes.y)
     best = search.best_estimator_
     ridge = search.best_params_["ridge"]
@@ -264,7 +285,8 @@ def test_other_options_are_refused_with_what_to_write(
     options: Any, words: str, labels: Any
 ) -> None:
     model = KerHRMRegressor(options=options)
-    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+    pattern = re.escape(words)
+    with pytest.raises(KerhrmError, match=pattern) as caught:
         model.fit(labels.x, labels.y)
     message = str(caught.value)
     assert len(message) < 200
@@ -309,8 +331,10 @@ def test_the_hint_for_singular_equations_can_be_typed(
         raise torch.linalg.LinAlgError  # type: ignore[attr-defined]
 
     monkeypatch.setattr("kerhrm.estimators._steps.fit", fails)
-    for ridge, larger in [(1e-300, 0.01), ([1e-3, 0.1], 1.0)]:
-        model = KerHRMClassifier(**QUICK, options={"clustering_ridge": ridge})
+    cases = [(1e-300, 0.01), ([1e-3, 0.1], 1.0)]
+    for ridge, larger in cases:
+        options = {"clustering_ridge": ridge}
+        model = KerHRMClassifier(**QUICK, options=options)
         with pytest.raises(KerhrmError, match="equations are singular; give") as caught:
             model.fit(labels.x, labels.y)
         message = str(caught.value)
@@ -362,7 +386,8 @@ def test_a_pretest_s_options_are_given_by_name(slopes: Any) -> None:
 
 def test_an_option_in_a_grid_is_refused_with_its_spelling(labels: Any) -> None:
     model = KerHRMClassifier(**QUICK)
-    search = GridSearchCV(model, {"ridge": [0.1]}, cv=2)
+    grid = {"ridge": [0.1]}
+    search = GridSearchCV(model, grid, cv=2)
     with pytest.raises(KerhrmError, match=r"give options__ridge=0\.1$"):
         search.fit(labels.x, labels.y)
 

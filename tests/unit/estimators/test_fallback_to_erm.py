@@ -23,10 +23,13 @@ from tests.unit.estimators.conftest import SMALL, flipped_labels, flipped_slopes
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
 
 
-def erm_of(table: Any) -> TangentRidge:
+def unfitted_erm() -> TangentRidge:
     """ERM in closed form, with the settings of ``SMALL``."""
-    erm = TangentRidge(task="regression", network=(64,), random_state=3)
-    return erm.fit(table.x, table.y)
+    return TangentRidge(task="regression", network=(64,), random_state=3)
+
+
+def erm_of(table: Any) -> TangentRidge:
+    return unfitted_erm().fit(table.x, table.y)
 
 
 def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
@@ -53,9 +56,10 @@ def test_a_fallback_repeats_no_warning(null: Any) -> None:
     twice = np.repeat(half, 2, axis=0)
     x_validation = 5 * null.x[:60]
     y_validation = null.y[:60]
+    held_out = (x_validation, y_validation)
     model = KerHRMRegressor(**SMALL)
     with pytest.warns(UserWarning) as caught:  # noqa: PT030  (all of them)
-        model.fit(twice, null.y, validation=(x_validation, y_validation))
+        model.fit(twice, null.y, validation=held_out)
     assert model.predictor_ == "erm"
     texts = [str(warning.message) for warning in caught]
     expected = ("have the inputs of another", "lie outside", "predicting as ERM")
@@ -74,7 +78,7 @@ def test_a_fallback_after_auxiliary_columns_is_erm_without_them(null: Any) -> No
     model = KerHRMRegressor(**SMALL)
     with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
         model.fit(x, y, auxiliary=z)
-    erm = TangentRidge(task="regression", network=(64,), random_state=3)
+    erm = unfitted_erm()
     erm.fit(x, y)
     expected = erm.predict(x)
     assert_array_equal(model.predict(x), expected)
@@ -130,36 +134,60 @@ def test_few_rows_are_not_tested_and_are_erm(slopes: Any) -> None:
 def test_copies_of_rows_are_tested_once(null: Any) -> None:
     """However often rows are repeated, the test has no more to say than
     of one of each."""
-    few = HeterogeneityOptions(folds=2, n_init=1, em_max_iter=10, em_tol=1e-2)
+    few = HeterogeneityOptions(
+        folds=2,
+        n_init=1,
+        em_max_iter=10,
+        em_tol=1e-2,
+    )
 
     def tested(rows: np.ndarray) -> Any:
         x = torch.from_numpy(null.x[rows])
         y = torch.from_numpy(null.y[rows])
         nothing = torch.zeros_like(y)
         s = torch.ones(3, dtype=torch.float64)
-        problem = Problem(x, s, x, nothing, nothing, y, y, "regression", 3)
+        problem = Problem(
+            x,
+            s,
+            x,
+            nothing,
+            nothing,
+            y,
+            y,
+            task="regression",
+            seed=3,
+        )
         return test_problem(problem, x, few)
 
     rows = np.arange(100)
     once = tested(rows)
-    again = tested(np.repeat(rows, rows % 3 + 1))
+    times = rows % 3 + 1
+    again = tested(np.repeat(rows, times))
     assert once.p_value == again.p_value
     statistics = [once.gain, *once.null]
     statistics_again = [again.gain, *again.null]
     assert_allclose(statistics_again, statistics)
-    too_few = tested(np.repeat(range(70), 2))
+    twice = np.repeat(range(70), 2)
+    too_few = tested(twice)
     assert np.isnan(too_few.p_value)
 
 
+some_errors = st.lists(st.floats(0, 10), min_size=2, max_size=4)
+
+
 @given(
-    st.lists(st.floats(0, 10), min_size=2, max_size=4),
+    some_errors,
     st.one_of(st.none(), st.floats(0, 0.9)),
     st.integers(0, 100),
     st.sampled_from([1, 2, 19, 20, 400]),
     st.sampled_from(["regression", "classification"]),
 )
 def test_a_model_that_does_not_help_never_predicts(
-    errors: list[float], margin: float | None, seed: int, n_columns: int, task: Task
+    errors: list[float],
+    margin: float | None,
+    seed: int,
+    n_columns: int,
+    task: Task,
 ) -> None:
     random = np.random.default_rng(seed)
     n_environments = len(errors) - 1
@@ -167,9 +195,8 @@ def test_a_model_that_does_not_help_never_predicts(
     for j in range(n_environments):
         names.append(f"environment {j}")
     constant = 5 * random.random(len(errors))
-    table = pd.DataFrame(
-        {"KerHRM": errors, "ERM": 1.0, "constant": constant}, index=names
-    )
+    columns = {"KerHRM": errors, "ERM": 1.0, "constant": constant}
+    table = pd.DataFrame(columns, index=names)
     reason = not_better(table, task, margin, n_columns)
 
     labels = task == "classification"
@@ -182,7 +209,9 @@ def test_a_model_that_does_not_help_never_predicts(
         if errors[0] > 1.01:
             shares = table["KerHRM"] / table["constant"]
             share = shares[1:].max()
-            left = 0.7 if share <= 0.4 else min(0.5, 0.9 - share / 2)
+            left = min(0.5, 0.9 - share / 2)
+            if share <= 0.4:
+                left = 0.7
             invariant &= n_columns >= 20 or share <= 0.6
         if errors[0] >= 1.2:
             invariant &= bool(constant[1] <= 2.5)
@@ -194,9 +223,12 @@ def test_a_model_that_does_not_help_never_predicts(
 
 def test_a_regression_may_be_worse_than_the_constant_by_chance() -> None:
     rows = ["all rows", "environment 0"]
-    table = pd.DataFrame(
-        {"KerHRM": [1.0, 1.3], "ERM": [0.8, 2.0], "constant": [2.0, 1.0]}, rows
-    )
+    errors = {
+        "KerHRM": [1.0, 1.3],
+        "ERM": [0.8, 2.0],
+        "constant": [2.0, 1.0],
+    }
+    table = pd.DataFrame(errors, rows)
     reason = not_better(table, "regression", None, 5)
     assert "worse than a constant" in str(reason)
     doubt = pd.Series([0.1, 0.25], rows)
@@ -206,7 +238,11 @@ def test_a_regression_may_be_worse_than_the_constant_by_chance() -> None:
 
 def test_the_price_is_paid_back_above_the_break_even_share() -> None:
     table = pd.DataFrame(
-        {"rows": [100, 80, 20], "KerHRM": [0.2, 0.2, 0.2], "ERM": [0.16, 0.0, 0.8]},
+        {
+            "rows": [100, 80, 20],
+            "KerHRM": [0.2, 0.2, 0.2],
+            "ERM": [0.16, 0.0, 0.8],
+        },
         ["all rows", "environment 0", "environment 1"],
     )
     # s .2 + (1 - s) .2 = s .8 + (1 - s) 0
@@ -225,7 +261,8 @@ def test_the_price_of_labels_is_told() -> None:
     model = KerHRMClassifier(**SMALL, if_not_better="fit")
     with pytest.warns(PriceWarning, match="options={'margin': 1} pred"):
         model.fit(x, y)
-    message = model.report(x, y).facts["price"]
+    report = model.report(x, y)
+    message = report.facts["price"]
     assert "against ERM's" in message
 
     erm = KerHRMClassifier(**SMALL, options={"margin": 1.0})
@@ -238,11 +275,15 @@ def test_the_standard_error_is_that_of_a_mean() -> None:
     random = np.random.default_rng(0)
     y, f, g = random.normal(size=(3, 50))
     outputs = {"KerHRM": f, "constant": g}
-    member = (np.arange(50) < 20).astype(float)
+    is_member = np.arange(50) < 20
+    member = is_member.astype(float)
     errors = doubts(outputs, y, {"a": member}, "regression")
-    difference = (f - y) ** 2 - (g - y) ** 2
+    squares_of_f = (f - y) ** 2
+    squares_of_g = (g - y) ** 2
+    difference = squares_of_f - squares_of_g
     of_all = difference.std() / 50**0.5
-    of_members = difference[:20].std() / 20**0.5
+    difference_of_members = difference[:20]
+    of_members = difference_of_members.std() / 20**0.5
     assert errors["all rows"] == pytest.approx(of_all)
     assert errors["a"] == pytest.approx(of_members)
 
@@ -256,8 +297,10 @@ def test_errors_are_means_over_memberships() -> None:
     mean = 3.5 / 3
     mean_of_a = (0.25 + 0.5 * 2.25) / 1.5
     expected = {"all rows": mean, "a": mean_of_a}
-    assert table["f"].to_dict() == pytest.approx(expected)
+    errors = table["f"].to_dict()
+    assert errors == pytest.approx(expected)
 
     of_labels = compare({"f": f}, y, groups, "classification")
     expected = {"all rows": 1 / 3, "a": 0.5 / 1.5}
-    assert of_labels["f"].to_dict() == pytest.approx(expected)
+    shares = of_labels["f"].to_dict()
+    assert shares == pytest.approx(expected)

@@ -8,8 +8,10 @@ import pytest
 from kerhrm import IRM, GroupDRO
 from kerhrm.estimators import DataWarning
 
-X = np.random.default_rng(0).normal(size=(40, 2))
-Y = np.where(X[:, 0] > 0, "yes", "no")
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(40, 2))
+FIRST = X[:, 0]
+Y = np.where(FIRST > 0, "yes", "no")
 
 
 @pytest.mark.parametrize("kind", [IRM, GroupDRO])
@@ -33,4 +35,5 @@ def test_labels_that_separate_nothing_are_warned_of(
 
 def test_two_environments_of_several_rows_are_not() -> None:
     one_row_apart = [0] * 39 + [1]
-    IRM(steps=2, network=(4,)).fit(X, Y, environments=one_row_apart)
+    model = IRM(steps=2, network=(4,))
+    model.fit(X, Y, environments=one_row_apart)

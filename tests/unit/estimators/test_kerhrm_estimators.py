@@ -31,7 +31,8 @@ def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
     and the units."""
     model = clone(model)
     given = GivenRows(table.x, table.y)
-    inputs, _ = points_of(model, read_rows(model, given))
+    rows = read_rows(model, given)
+    inputs, _ = points_of(model, rows)
     with torch.no_grad():
         features = NTFMap.fit(inputs.network, inputs.x, 5)
         problem = Problem.from_features(
@@ -49,22 +50,28 @@ def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
 def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
     table = labels if task == "classification" else slopes
     kind = KerHRMClassifier if task == "classification" else KerHRMRegressor
-    model = kind(**SMALL).fit(table.x, table.y)
+    model = kind(**SMALL)
+    model.fit(table.x, table.y)
     features, problem, _ = by_hand(model, table)
     units = model._units
     with torch.no_grad():
         result = fit(problem, OPTIONS)
-        psi, f0 = features.transform(units.inputs(table.x))
-        outputs = result.final.predict(psi, f0).numpy()
+        points = units.inputs(table.x)
+        psi, f0 = features.transform(points)
+        predictions = result.final.predict(psi, f0)
+        outputs = predictions.numpy()
     assert_array_equal(model.theta_, result.final.theta)
     assert_allclose(model.singular_values_, problem.s, rtol=1e-12)
     for name in ("k", "alpha", "iteration", "score"):
-        assert model.selected_[name] == getattr(result.final, name)
-    scores = [d.winner(1).score for d in result.directions]
+        expected_value = getattr(result.final, name)
+        assert model.selected_[name] == expected_value
+    winners = [directions.winner(1) for directions in result.directions]
+    scores = [winner.score for winner in winners]
     scores_in_history = [row["score"] for row in model.history_]
     assert scores_in_history == scores
     if task == "classification":
-        assert_allclose(model.decision_function(table.x), outputs, atol=1e-4)
+        outputs_of_model = model.decision_function(table.x)
+        assert_allclose(outputs_of_model, outputs, atol=1e-4)
     else:
         expected = outputs * units.y_scale + units.y_mean
         predictions = model.predict(table.x)
@@ -106,12 +113,17 @@ def test_environments_are_those_of_the_fit(
 ) -> None:
     """Row by row, for new rows as well: nothing is fitted again."""
     model = KerHRMRegressor(
-        **SMALL, **parameters, options=options, pretest=False, if_not_better="fit"
+        **SMALL,
+        **parameters,
+        options=options,
+        pretest=False,
+        if_not_better="fit",
     )
     model.fit(slopes.x, slopes.y)
     _, problem, inputs = by_hand(model, slopes)
     again = clone(model)
-    rows = read_rows(again, GivenRows(slopes.x, slopes.y))
+    given = GivenRows(slopes.x, slopes.y)
+    rows = read_rows(again, given)
     _, positions = points_of(again, rows)
     with torch.no_grad():
         points = inputs.x, inputs.x_validation
@@ -131,7 +143,10 @@ def test_environments_are_those_of_the_fit(
 
 
 def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
-    chosen: dict[str, Any] = {"cosine_weight": [10.0, 100.0], "steps": 40}
+    chosen: dict[str, Any] = {
+        "cosine_weight": [10.0, 100.0],
+        "steps": 40,
+    }
     model = KerHRMClassifier(
         **SMALL, predictor="network", if_not_better="fit", options=chosen
     )
@@ -175,7 +190,8 @@ def test_hidden_environments_of_numbers_are_inferred(slopes: Any) -> None:
     model.fit(slopes.x, slopes.y)
     assert model.heterogeneity_.detected
     assert model.heterogeneity_.p_value <= 0.05
-    clear = np.abs(slopes.x[:, 1]) > 0.5  # elsewhere the noise hides which slope it was
+    size = np.abs(slopes.x[:, 1])
+    clear = size > 0.5  # elsewhere the noise hides which slope it was
     environments = model.environments_[clear]
     hidden = slopes.hidden[clear]
     assert adjusted_rand_score(hidden, environments) >= 0.9
@@ -214,17 +230,19 @@ def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
     few = clone(model)
     few.fit(x_few, labels.y[:20])
     assert len(few.theta_) == 8  # 16 rows train, 8 for each environment
-    x = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
+    values = np.array([0.0, 1.0, 2.0])
+    x = np.repeat(values, 20)[:, None]
     is_positive = x[:, 0] > 0
     flat = clone(model).fit(x, is_positive)
     assert len(flat.theta_) <= 3
 
 
 def test_given_rows_validate(labels: Any) -> None:
-    held_out = labels.x[300:], labels.y[300:]
-    model = KerHRMClassifier(**SMALL, if_not_better="fit")
     x = labels.x[:300]
-    model.fit(x, labels.y[:300], validation=held_out)
+    y = labels.y[:300]
+    held_out = (labels.x[300:], labels.y[300:])
+    model = KerHRMClassifier(**SMALL, if_not_better="fit")
+    model.fit(x, y, validation=held_out)
     assert model.score(labels.x, labels.y) > 0.7
     hidden = labels.hidden[:300]
     assert adjusted_rand_score(hidden, model.environments_) > 0.9

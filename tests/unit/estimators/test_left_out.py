@@ -14,7 +14,11 @@ from tests.unit.estimators.conftest import flipped_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 RIDGE = 1e-6
-SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,)}
+SMALL: dict[str, Any] = {
+    "k": 5,
+    "n_init": 2,
+    "network": (64,),
+}
 
 
 def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
@@ -26,8 +30,10 @@ def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
     weights = random.uniform(0.5, 2, n) if weighted else None
     first = random.uniform(size=n)
     members = np.column_stack([first, 1 - first])
+    point_weights = None
     if weights is not None:
         members *= weights[:, None]
+        point_weights = torch.from_numpy(weights)
     s = np.linspace(2, 1, k)
     psi = torch.from_numpy(u * s)
     f = torch.from_numpy(f0)
@@ -42,12 +48,13 @@ def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
         y_validation=labels[:4].clone(),
         task="classification",
         seed=0,
-        weights=None if weights is None else torch.from_numpy(weights),
+        weights=point_weights,
     )
     train = torch.from_numpy(members)
     length = torch.tensor(k)
     degenerate = torch.tensor(False)
-    one = Memberships(length, train, train[:4], degenerate)
+    train_of_first = train[:4]
+    one = Memberships(length, train, train_of_first, degenerate)
     return problem, one
 
 
@@ -67,7 +74,8 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
     problem, one = problem_of(43, 3, 0, weighted=weighted)
     options = KerHRMOptions(k=[3], alpha=[alpha], ridge=RIDGE)
     final = final_of(problem, one, options)
-    found = left_out(problem, one, final, options).numpy()
+    outputs = left_out(problem, one, final, options)
+    found = outputs.numpy()
     psi = problem.psi_train.numpy()
     f0 = problem.f0_train.numpy()
     target = problem.y.numpy() - f0
@@ -76,7 +84,8 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
         rest = np.arange(43) % FOLDS != fold
         p = psi[rest]
         t = target[rest]
-        shares = r[rest] / r[rest].sum(0)
+        r_of_rest = r[rest]
+        shares = r_of_rest / r_of_rest.sum(0)
         second = []
         cross = []
         for share in shares.T:
@@ -96,7 +105,8 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
         theta = np.linalg.solve(a, right)
         expected = f0 + psi @ theta
         out = ~rest
-        np.testing.assert_allclose(found[out], expected[out], rtol=1e-8)
+        expected = expected[out]
+        np.testing.assert_allclose(found[out], expected, rtol=1e-8)
 
 
 def test_a_row_has_no_part_in_its_own_output() -> None:
@@ -107,8 +117,10 @@ def test_a_row_has_no_part_in_its_own_output() -> None:
     problem.y[::FOLDS] *= -1
     after = left_out(problem, one, final, options)
     changed = slice(None, None, FOLDS)
-    torch.testing.assert_close(after[changed], before[changed], rtol=0, atol=0)
-    assert not torch.equal(after[1], before[1])
+    expected = before[changed]
+    torch.testing.assert_close(after[changed], expected, rtol=0, atol=0)
+    next_row = after[1]
+    assert not torch.equal(next_row, before[1])
 
 
 def test_what_cannot_be_told_is_wrong_in_half_of_the_rows() -> None:
@@ -128,7 +140,8 @@ def test_what_cannot_be_told_is_wrong_in_half_of_the_rows() -> None:
         errors_left_out.append(wrong_left_out.double().mean())
     assert np.mean(errors_of_fit) < 0.4
     # 3.6 standard errors
-    assert np.mean(errors_left_out) == pytest.approx(0.5, abs=0.04)
+    mean = np.mean(errors_left_out)
+    assert mean == pytest.approx(0.5, abs=0.04)
 
 
 def test_without_a_ridge_fewer_rows_are_no_failure() -> None:
@@ -170,4 +183,5 @@ def test_the_verdict_does_not_depend_on_an_order(wrong: float) -> None:
         assert other.predictor_ == model.predictor_
         assert other._reason == model._reason
         predictions = other.predict(x[:, columns])
-        np.testing.assert_array_equal(model.predict(x), predictions)
+        expected = model.predict(x)
+        np.testing.assert_array_equal(expected, predictions)

@@ -41,7 +41,9 @@ def loader(
     x: np.ndarray, y: np.ndarray, **options: Any
 ) -> DataLoader[tuple[Tensor, ...]]:
     """Batches of 64 rows."""
-    data = TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
+    points = torch.from_numpy(x)
+    targets = torch.from_numpy(y)
+    data = TensorDataset(points, targets)
     return DataLoader(data, batch_size=64, **options)
 
 
@@ -49,41 +51,53 @@ def loader(
 
 
 def test_a_loader_is_the_table_that_it_reads() -> None:
+    x = LABELS.x
+    y = LABELS.y
     model = KerHRMClassifier(**SMALL)
-    model.fit(LABELS.x, LABELS.y)
-    of_loader = KerHRMClassifier(**SMALL).fit(loader(LABELS.x, LABELS.y))
+    model.fit(x, y)
+    of_loader = KerHRMClassifier(**SMALL)
+    of_loader.fit(loader(x, y))
     assert np.array_equal(model.environments_, of_loader.environments_)
-    rows = loader(LABELS.x, LABELS.y)
-    assert np.array_equal(model.predict(LABELS.x), of_loader.predict(rows))
-    assert model.score(LABELS.x, LABELS.y) == of_loader.score(rows)
-    expected = model.predict_environment_proba(LABELS.x, LABELS.y)
+    rows = loader(x, y)
+    predictions = model.predict(x)
+    assert np.array_equal(predictions, of_loader.predict(rows))
+    assert model.score(x, y) == of_loader.score(rows)
+    expected = model.predict_environment_proba(x, y)
     assert np.array_equal(expected, of_loader.predict_environment_proba(rows))
-    table = model.report(LABELS.x, LABELS.y).errors
+    table = model.report(x, y).errors
     assert table.equals(of_loader.report(rows).errors)
-    only_points = DataLoader(torch.from_numpy(LABELS.x), batch_size=100)
-    assert np.array_equal(model.predict(LABELS.x), of_loader.predict(only_points))
+    points = torch.from_numpy(x)
+    only_points = DataLoader(points, batch_size=100)
+    assert np.array_equal(predictions, of_loader.predict(only_points))
 
 
 def test_a_loader_of_images_gives_them_flattened() -> None:
-    images = torch.from_numpy(LABELS.x[:, :, None].repeat(2, axis=2)).to(torch.bfloat16)
-    data = TensorDataset(images, torch.from_numpy(LABELS.y)[:, None])
+    columns = LABELS.x[:, :, None].repeat(2, axis=2)
+    images = torch.from_numpy(columns).to(torch.bfloat16)
+    targets = torch.from_numpy(LABELS.y)[:, None]
+    data = TensorDataset(images, targets)
     flat = images.float().flatten(1).numpy()
     environments = np.arange(len(flat)) % 2
     model = IRM(steps=5, network=(16,), random_state=0)
-    model.fit(DataLoader(data, batch_size=150), environments=environments)
-    expected = clone(model).fit(flat, LABELS.y, environments=environments)
-    assert np.array_equal(model.predict(flat), expected.predict(flat))
+    batches = DataLoader(data, batch_size=150)
+    model.fit(batches, environments=environments)
+    expected = clone(model)
+    expected.fit(flat, LABELS.y, environments=environments)
+    predictions = model.predict(flat)
+    assert np.array_equal(predictions, expected.predict(flat))
 
 
 def test_a_loader_may_validate() -> None:
-    x, y = LABELS.x, LABELS.y
-    by_loader = KerHRMClassifier(**SMALL).fit(
-        loader(x[:300], y[:300]), validation=loader(x[300:], y[300:])
-    )
-    by_arrays = KerHRMClassifier(**SMALL).fit(
-        x[:300], y[:300], validation=(x[300:], y[300:])
-    )
-    assert np.array_equal(by_loader.predict(x), by_arrays.predict(x))
+    x = LABELS.x
+    y = LABELS.y
+    rows = (x[:300], y[:300])
+    held_out = (x[300:], y[300:])
+    by_loader = KerHRMClassifier(**SMALL)
+    by_loader.fit(loader(*rows), validation=loader(*held_out))
+    by_arrays = KerHRMClassifier(**SMALL)
+    by_arrays.fit(*rows, validation=held_out)
+    predictions = by_loader.predict(x)
+    assert np.array_equal(predictions, by_arrays.predict(x))
 
 
 class Broken(Dataset[tuple[Tensor, float]]):
@@ -121,35 +135,50 @@ class Endless(Sampler[int]):
 
 def widening(batch: list[Any]) -> Any:
     """Batches of ever more columns."""
-    x = torch.stack([x for x, _ in batch])
+    points, targets = zip(*batch, strict=True)
+    x = torch.stack(points)
     width = 1 + int(x[0, 0])
-    return x.repeat(1, width), torch.stack([y for _, y in batch])
+    return x.repeat(1, width), torch.stack(targets)
+
+
+def batches_of_labels(**options: Any) -> DataLoader[Any]:
+    return loader(LABELS.x, LABELS.y, **options)
+
+
+def targets_of_two_kinds() -> DataLoader[Any]:
+    numbers = SIGNS.numpy()
+    texts = numbers.astype(str)
+    stream: Any = Stream([(NUMBERS, numbers), (NUMBERS, texts)])
+    return DataLoader(stream, batch_size=None, collate_fn=list)
+
+
+def shuffled_batches() -> DataLoader[Any]:
+    order = RandomSampler(NUMBERS)
+    batches = BatchSampler(order, 4, drop_last=False)
+    return DataLoader(TensorDataset(NUMBERS, SIGNS), batch_sampler=batches)
 
 
 NUMBERS = torch.arange(40.0).reshape(20, 2)
 SIGNS = torch.tensor([1.0, -1.0] * 10)
 REFUSED_LOADERS: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
     "shuffles": (
-        lambda: loader(LABELS.x, LABELS.y, shuffle=True),
+        lambda: batches_of_labels(shuffle=True),
         "shuffles: .* another order in each pass; make one with shuffle=False",
     ),
     "is sampled": (
-        lambda: loader(LABELS.x, LABELS.y, sampler=SubsetRandomSampler(range(400))),
+        lambda: batches_of_labels(sampler=SubsetRandomSampler(range(400))),
         "SubsetRandomSampler does not give each row of the dataset once, in its order",
     ),
     "shuffles in batches": (
-        lambda: DataLoader(
-            TensorDataset(NUMBERS, SIGNS),
-            batch_sampler=BatchSampler(RandomSampler(NUMBERS), 4, drop_last=False),
-        ),
+        shuffled_batches,
         "the loader shuffles",
     ),
     "half of the rows": (
-        lambda: loader(LABELS.x, LABELS.y, sampler=range(0, 400, 2)),
+        lambda: batches_of_labels(sampler=range(0, 400, 2)),
         "range does not give each row .*; make one without a sampler; of some rows",
     ),
     "never ends": (
-        lambda: loader(LABELS.x, LABELS.y, sampler=Endless()),
+        lambda: batches_of_labels(sampler=Endless()),
         "Endless does not give each row",
     ),
     "a stream for each worker": (
@@ -173,7 +202,7 @@ REFUSED_LOADERS: dict[str, tuple[Callable[[], DataLoader[Any]], str]] = {
         r"got the data set TensorDataset; give DataLoader\(dataset",
     ),
     "drops": (
-        lambda: loader(LABELS.x, LABELS.y, drop_last=True),
+        lambda: batches_of_labels(drop_last=True),
         "leaves out the rows of its last batch .*drop_last=False",
     ),
     "empty": (lambda: DataLoader(Stream([])), "the loader has no batches"),
@@ -214,7 +243,8 @@ def test_a_loader_that_is_no_table_is_refused(name: str) -> None:
 
 def test_a_shuffling_loader_of_a_few_rows_is_refused_each_time() -> None:
     """Also where the order that it would draw is the right one."""
-    model = TangentRidge(network=(4,)).fit(LABELS.x, LABELS.y)
+    model = TangentRidge(network=(4,))
+    model.fit(LABELS.x, LABELS.y)
     rows = torch.from_numpy(LABELS.x[:2])
     for seed in range(8):
         torch.manual_seed(seed)
@@ -222,23 +252,31 @@ def test_a_shuffling_loader_of_a_few_rows_is_refused_each_time() -> None:
             model.predict(DataLoader(rows, shuffle=True))
 
 
+def state_of_numpy() -> np.ndarray:
+    _, numbers, *_ = np.random.get_state()
+    return numbers.copy()
+
+
 def test_reading_draws_nothing_of_the_callers() -> None:
     own = torch.Generator()
     rows = loader(LABELS.x, LABELS.y, generator=own)
     torch_state = torch.random.get_rng_state()
     own_state = own.get_state()
-    numpy_state = np.random.get_state()[1].copy()
-    ERM(steps=2, network=(4,), random_state=0).fit(rows)
+    numpy_state = state_of_numpy()
+    model = ERM(steps=2, network=(4,), random_state=0)
+    model.fit(rows)
     assert torch.equal(torch.random.get_rng_state(), torch_state)
     assert torch.equal(own.get_state(), own_state)
-    assert np.array_equal(np.random.get_state()[1], numpy_state)
+    assert np.array_equal(state_of_numpy(), numpy_state)
 
 
 def test_an_empty_batch_has_no_rows() -> None:
     empty = NUMBERS[:0], SIGNS[:0]
     stream = Stream([(NUMBERS, SIGNS), empty, (-NUMBERS, SIGNS)])
-    model = TangentRidge(network=(4,)).fit(DataLoader(stream, batch_size=None))
-    assert len(model.predict(DataLoader(stream, batch_size=None))) == 40
+    batches = DataLoader(stream, batch_size=None)
+    model = TangentRidge(network=(4,))
+    model.fit(batches)
+    assert len(model.predict(batches)) == 40
 
 
 def test_embeddings_that_are_all_alike_are_told() -> None:
@@ -259,15 +297,19 @@ def test_a_parameter_that_is_none_names_the_nearest() -> None:
 
 
 def test_targets_beside_a_loader_are_refused() -> None:
+    model = KerHRMClassifier(**SMALL)
+    rows = loader(LABELS.x, LABELS.y)
     with pytest.raises(KerhrmError, match="leave y out"):
-        KerHRMClassifier(**SMALL).fit(loader(LABELS.x, LABELS.y), LABELS.y)
+        model.fit(rows, LABELS.y)
 
 
 def test_embeddings_with_nan_are_told_by_column_and_row() -> None:
     x = LABELS.x.astype(np.float32)
     x[17, 1] = np.nan
+    model = KerHRMClassifier(**SMALL)
+    rows = loader(x, LABELS.y)
     with pytest.raises(KerhrmError, match=r"column 1 has missing .*1 rows, .* 17"):
-        KerHRMClassifier(**SMALL).fit(loader(x, LABELS.y))
+        model.fit(rows)
 
 
 # --- files ----------------------------------------------------------------------------
@@ -278,9 +320,14 @@ def test_a_file_in_memory_maps_to_the_same_fit(tmp_path: Path) -> None:
     np.save(path, LABELS.x.astype(np.float32))
     mapped = np.load(path, mmap_mode="r")
     before = path.read_bytes()
-    model = KerHRMClassifier(**SMALL).fit(mapped, LABELS.y)
-    expected = KerHRMClassifier(**SMALL).fit(np.asarray(mapped), LABELS.y)
-    assert np.array_equal(model.predict(mapped), expected.predict(np.asarray(mapped)))
+    read = np.asarray(mapped)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(mapped, LABELS.y)
+    expected = KerHRMClassifier(**SMALL)
+    expected.fit(read, LABELS.y)
+    predictions = model.predict(mapped)
+    assert np.array_equal(predictions, expected.predict(read))
     assert path.read_bytes() == before
-    for held in (model._given.X, expected._given.X):
+    given = (model._given.X, expected._given.X)
+    for held in given:
         assert held.shape == mapped.shape

@@ -30,7 +30,11 @@ LABELS = flipped_labels(400, 0)
 def small_module() -> nn.Sequential:
     """A perceptron of three inputs."""
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(3, 32), nn.ReLU(), nn.Linear(32, 1))
+    return nn.Sequential(
+        nn.Linear(3, 32),
+        nn.ReLU(),
+        nn.Linear(32, 1),
+    )
 
 
 # --- modules --------------------------------------------------------------------------
@@ -38,28 +42,40 @@ def small_module() -> nn.Sequential:
 
 def test_a_module_starts_a_fit_by_its_own_weights() -> None:
     """Training it is training a perceptron that was drawn with the same weights."""
-    options: dict[str, Any] = {"task": "regression", "steps": 20}
-    options |= {"evaluate_every": None, "random_state": 0}
-    drawn = ERM(network=(32,), **options).fit(SLOPES.x, SLOPES.y)
-    start = build(NetworkOptions(widths=[32]), drawn.seed_, d=3).weights
+    options: dict[str, Any] = {
+        "task": "regression",
+        "steps": 20,
+        "evaluate_every": None,
+        "random_state": 0,
+    }
+    drawn = ERM(network=(32,), **options)
+    drawn.fit(SLOPES.x, SLOPES.y)
+    perceptron = NetworkOptions(widths=[32])
+    start = build(perceptron, drawn.seed_, d=3).weights
     module = small_module()
     with torch.no_grad():
         # a perceptron sees the columns in an order of its own
-        module[0].weight[:, drawn._units.columns] = start["weight_0"]
+        columns = drawn._units.columns
+        module[0].weight[:, columns] = start["weight_0"]
         module[0].bias.copy_(start["bias_0"])
         module[2].weight.copy_(start["weight_1"])
         module[2].bias.copy_(start["bias_1"])
-    before = {name: w.detach().clone() for name, w in module.named_parameters()}
+    before = {}
+    for name, weight in module.named_parameters():
+        before[name] = weight.detach().clone()
     module.train()
-    rows = SLOPES.x[: len(SLOPES.x) // 2]
-    validation = SLOPES.x[-9:], SLOPES.y[-9:]
-    targets = SLOPES.y[: len(rows)]
+    n_rows = len(SLOPES.x) // 2
+    rows = SLOPES.x[:n_rows]
+    targets = SLOPES.y[:n_rows]
+    x_last = SLOPES.x[-9:]
+    validation = (x_last, SLOPES.y[-9:])
     drawn = ERM(network=(32,), **options)
     given = ERM(network=module, **options)
     for model in (drawn, given):
         model.fit(rows, targets, validation=validation)
     expected = drawn.predict(SLOPES.x)
-    np.testing.assert_allclose(given.predict(SLOPES.x), expected, rtol=1e-4, atol=1e-4)
+    predictions = given.predict(SLOPES.x)
+    np.testing.assert_allclose(predictions, expected, rtol=1e-4, atol=1e-4)
     # and the module is as it was
     assert module.training
     for name, weight in module.named_parameters():
@@ -68,10 +84,12 @@ def test_a_module_starts_a_fit_by_its_own_weights() -> None:
 
 def test_kerhrm_learns_along_a_direction_of_a_module() -> None:
     module = small_module()
-    model = KerHRMRegressor(**SMALL | {"network": module}, predictor="network")
+    start = SMALL | {"network": module}
+    model = KerHRMRegressor(**start, predictor="network")
     model.fit(SLOPES.x, SLOPES.y)
     assert model.predictor_ == "network"
-    error = np.mean((model.predict(SLOPES.x) - SLOPES.y) ** 2)
+    errors = model.predict(SLOPES.x) - SLOPES.y
+    error = np.mean(errors**2)
     assert error < np.var(SLOPES.y)
     agreement = np.mean(model.environments_ == SLOPES.hidden)
     assert max(agreement, 1 - agreement) > 0.85
@@ -80,13 +98,16 @@ def test_kerhrm_learns_along_a_direction_of_a_module() -> None:
 def test_a_module_is_cloned_searched_and_saved(tmp_path: Path) -> None:
     import joblib
 
-    model = KerHRMRegressor(**SMALL | {"network": small_module()})
-    twin = clone(model).fit(SLOPES.x, SLOPES.y)
+    start = SMALL | {"network": small_module()}
+    model = KerHRMRegressor(**start)
+    twin = clone(model)
+    twin.fit(SLOPES.x, SLOPES.y)
     model.fit(SLOPES.x, SLOPES.y)
-    assert np.array_equal(model.predict(SLOPES.x), twin.predict(SLOPES.x))
+    predictions = model.predict(SLOPES.x)
+    assert np.array_equal(predictions, twin.predict(SLOPES.x))
     joblib.dump(model, tmp_path / "model.joblib")
     again = joblib.load(tmp_path / "model.joblib")
-    assert np.array_equal(model.predict(SLOPES.x), again.predict(SLOPES.x))
+    assert np.array_equal(predictions, again.predict(SLOPES.x))
 
 
 class Unsteady(nn.Module):
@@ -97,7 +118,8 @@ class Unsteady(nn.Module):
         self.layer = nn.Linear(3, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layer(x) + torch.randn(len(x), 1)
+        noise = torch.randn(len(x), 1)
+        return self.layer(x) + noise
 
 
 class Changed(nn.Module):
@@ -159,7 +181,8 @@ REFUSED_MODULES: dict[str, tuple[Callable[[], nn.Module], str]] = {
 @pytest.mark.parametrize("name", REFUSED_MODULES)
 def test_what_is_no_network_is_refused(name: str) -> None:
     module, words = REFUSED_MODULES[name]
-    model = KerHRMRegressor(**SMALL | {"network": module()})
+    start = SMALL | {"network": module()}
+    model = KerHRMRegressor(**start)
     with pytest.raises(KerhrmError, match=words) as caught:
         model.fit(SLOPES.x, SLOPES.y)
     assert "\n" not in str(caught.value)
@@ -167,14 +190,21 @@ def test_what_is_no_network_is_refused(name: str) -> None:
 
 def test_a_class_in_place_of_a_module_is_told_how_to_be_one() -> None:
     words = r"give a module itself, as network=Linear\(3, \.\.\.\)"
+    doubled = LABELS.x.repeat(2, 1)
+    three_columns = doubled[:, :3]
+    model = ERM(network=nn.Linear)
     with pytest.raises(KerhrmError, match=words):
-        ERM(network=nn.Linear).fit(LABELS.x.repeat(2, 1)[:, :3], LABELS.y)
+        model.fit(three_columns, LABELS.y)
 
 
 def in_place() -> nn.Sequential:
     """Its first layer overwrites what it is given."""
     torch.manual_seed(0)
-    return nn.Sequential(nn.ReLU(inplace=True), nn.Linear(3, 8), nn.Linear(8, 1))
+    return nn.Sequential(
+        nn.ReLU(inplace=True),
+        nn.Linear(3, 8),
+        nn.Linear(8, 1),
+    )
 
 
 def test_a_module_that_changes_its_inputs_is_the_function_that_it_computes() -> None:
@@ -182,13 +212,19 @@ def test_a_module_that_changes_its_inputs_is_the_function_that_it_computes() -> 
     plain[0] = nn.ReLU()
     predictions = []
     for module in (in_place(), plain):
-        trained = ERM(task="regression", network=module, steps=5, random_state=0)
+        trained = ERM(
+            task="regression",
+            network=module,
+            steps=5,
+            random_state=0,
+        )
         ridge = TangentRidge(task="regression", network=module)
         for model in (trained, ridge):
             model.fit(SLOPES.x, SLOPES.y)
             predictions.append(model.predict(SLOPES.x))
-    assert np.array_equal(predictions[0], predictions[2])
-    assert np.array_equal(predictions[1], predictions[3])
+    trained, ridge, trained_plain, ridge_plain = predictions
+    assert np.array_equal(trained, trained_plain)
+    assert np.array_equal(ridge, ridge_plain)
 
 
 class Attention(nn.Module):
@@ -209,8 +245,11 @@ class Attention(nn.Module):
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_attention_has_tangent_features() -> None:
     torch.manual_seed(0)
-    model = KerHRMRegressor(**SMALL | {"network": Attention()})
-    model.fit(SLOPES.x[:100], SLOPES.y[:100])
+    start = SMALL | {"network": Attention()}
+    model = KerHRMRegressor(**start)
+    x = SLOPES.x[:100]
+    y = SLOPES.y[:100]
+    model.fit(x, y)
     assert np.isfinite(model.theta_).all()
 
 
@@ -229,7 +268,10 @@ class Branching(nn.Module):
 
 def test_what_cannot_be_differentiated_point_by_point_is_told() -> None:
     """ERM needs no such derivatives."""
-    ERM(task="regression", network=Branching(), steps=2).fit(SLOPES.x, SLOPES.y)
+    erm = ERM(task="regression", network=Branching(), steps=2)
+    erm.fit(SLOPES.x, SLOPES.y)
+    start = SMALL | {"network": Branching()}
+    model = KerHRMRegressor(**start)
     words = "module 'Branching' has no tangent features: .*; write forward .* by ERM"
     with pytest.raises(KerhrmError, match=words):
-        KerHRMRegressor(**SMALL | {"network": Branching()}).fit(SLOPES.x, SLOPES.y)
+        model.fit(SLOPES.x, SLOPES.y)

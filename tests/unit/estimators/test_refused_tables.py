@@ -23,17 +23,28 @@ from kerhrm import (
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
 N = 40
-SMALL: dict[str, Any] = {"k": 2, "n_init": 1, "n_iterations": 1, "network": (8,)}
+SMALL: dict[str, Any] = {
+    "k": 2,
+    "n_init": 1,
+    "n_iterations": 1,
+    "network": (8,),
+}
 RANDOM = np.random.default_rng(0)
-X = pd.DataFrame(RANDOM.normal(size=(N, 3)), columns=["age", "height", "city"])
-LABELS = np.where(X["age"] + RANDOM.normal(size=N) > 0, "yes", "no")
-NUMBERS = X["age"].to_numpy() + RANDOM.normal(size=N)
+COLUMNS = RANDOM.normal(size=(N, 3))
+X = pd.DataFrame(COLUMNS, columns=["age", "height", "city"])
+AGE = X["age"]
+IS_YES = AGE + RANDOM.normal(size=N) > 0
+LABELS = np.where(IS_YES, "yes", "no")
+NOISE = RANDOM.normal(size=N)
+NUMBERS = AGE.to_numpy() + NOISE
 CLASSIFIER = KerHRMClassifier(**SMALL)
 REGRESSOR = KerHRMRegressor(**SMALL)
 
 
 def with_value(value: Any, column: str = "height") -> pd.DataFrame:
-    changed = X.astype({column: object}) if isinstance(value, str) else X.copy()
+    changed = X.copy()
+    if isinstance(value, str):
+        changed = X.astype({column: object})
     changed.loc[3, column] = value
     return changed
 
@@ -55,7 +66,8 @@ def predict(x: Any) -> Callable[[], Any]:
 
 
 def wrong(**parameters: Any) -> Callable[[], Any]:
-    return fit(model=KerHRMClassifier(**(SMALL | parameters)))
+    changed = SMALL | parameters
+    return fit(model=KerHRMClassifier(**changed))
 
 
 NAMED: dict[str, tuple[Callable[[], Any], str]] = {
@@ -140,19 +152,28 @@ def test_what_is_wrong_is_named(case: str) -> None:
     ],
 )
 def test_a_diverged_training_is_warned_of(model: Any) -> None:
-    given = {"environments": LABELS} if isinstance(model, IRM) else {}
+    given = {}
+    if isinstance(model, IRM):
+        given = {"environments": LABELS}
     with pytest.warns(ConvergenceWarning, match="diverged"):
         model.fit(X, LABELS, **given)
     with pytest.warns(ConvergenceWarning, match="40 predictions are not finite"):
         model.predict(X)
 
 
+def numbers_by_erm() -> ERM:
+    return ERM(task="regression", network=(8,), steps=20, random_state=0)
+
+
 @pytest.mark.parametrize("scale", [1e-200, 1e-300, 1e15])
 def test_units_do_not_matter(scale: float) -> None:
-    model = ERM(task="regression", network=(8,), steps=20, random_state=0)
+    model = numbers_by_erm()
     expected = model.fit(X, NUMBERS).predict(X)
-    of_scaled_target = model.fit(X, NUMBERS * scale).predict(X) / scale
-    of_scaled_inputs = model.fit(X * scale, NUMBERS).predict(X * scale)
+    model.fit(X, NUMBERS * scale)
+    of_scaled_target = model.predict(X) / scale
+    scaled_inputs = X * scale
+    model.fit(scaled_inputs, NUMBERS)
+    of_scaled_inputs = model.predict(scaled_inputs)
     assert_allclose(of_scaled_target, expected, 1e-4)
     assert_allclose(of_scaled_inputs, expected, 1e-4)
 
@@ -160,28 +181,36 @@ def test_units_do_not_matter(scale: float) -> None:
 def test_tensors_with_gradients_are_tables() -> None:
     x = torch.tensor(X.to_numpy(), requires_grad=True)
     y = torch.tensor(NUMBERS, requires_grad=True)
-    model = ERM(task="regression", network=(8,), steps=20, random_state=0)
+    model = numbers_by_erm()
     model = model.fit(x, y)
     assert model.predict(x).shape == (N,)
 
 
 @pytest.mark.parametrize(
     ("values", "kind"),
-    [([False, True], "b"), ([0, 1], "i"), ([1, 2.0], "f"), (["no", "yes"], "O")],
+    [
+        ([False, True], "b"),
+        ([0, 1], "i"),
+        ([1, 2.0], "f"),
+        (["no", "yes"], "O"),
+    ],
 )
 def test_labels_among_objects_are_what_they_are(values: list[Any], kind: str) -> None:
     is_yes = (LABELS == "yes").astype(int)
-    y = np.array(values, dtype=object)[is_yes]
+    objects = np.array(values, dtype=object)
+    y = objects[is_yes]
     model = ERM(network=(8,), steps=20, random_state=0)
     model = model.fit(X, y, validation=(X, y))
     assert model.classes_.tolist() == values
     if kind != "O":
         assert model.predict(X).dtype.kind == kind
-    assert np.mean(model.predict(X) == y) > 0.5
+    agrees = model.predict(X) == y
+    assert np.mean(agrees) > 0.5
 
 
 def test_two_fractions_are_named_as_labels_by_the_hint() -> None:
-    y = np.where(np.arange(100) % 2, 0.5, 1.5)
+    is_odd = np.arange(100) % 2
+    y = np.where(is_odd, 0.5, 1.5)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2))
     with pytest.raises(KerhrmError, match=r"give pd.Series\(y\).astype\(str\)"):

@@ -37,7 +37,8 @@ SMALL: dict[str, Any] = {
 
 def root_mean_square(errors: np.ndarray) -> float:
     """With the precision of float32."""
-    return pytest.approx(np.mean(errors**2) ** 0.5, 1e-4)
+    mean_square = np.mean(errors**2)
+    return pytest.approx(mean_square**0.5, 1e-4)
 
 
 def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
@@ -68,12 +69,14 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     rows = slopes.x[train]
     least_squares = LinearRegression()
     least_squares.fit(rows, slopes.y[train])
-    residuals = y[turned] - least_squares.predict(x[turned])
+    predictions = least_squares.predict(x[turned])
+    residuals = y[turned] - predictions
     assert of_group["least squares"] == root_mean_square(residuals)
 
     of_environment = report.errors.loc["environment 1"]
     proba = model.predict_environment_proba(x, y)
-    mean_square = np.average(error**2, weights=proba[:, 1])
+    membership = proba[:, 1]
+    mean_square = np.average(error**2, weights=membership)
     error_of_environment = np.sqrt(mean_square)
     assert of_environment["KerHRM"] == pytest.approx(error_of_environment, 1e-4)
 
@@ -82,7 +85,8 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     assert "<b>" not in report.to_html()
     assert "slope <b>turned" in str(report)
     assert_frame_equal(report.to_frame(), report.errors)
-    of_copy = copy.deepcopy(model).report(x, y, groups)
+    copy_of_model = copy.deepcopy(model)
+    of_copy = copy_of_model.report(x, y, groups)
     assert_frame_equal(of_copy.errors, report.errors)
 
 
@@ -93,8 +97,10 @@ def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
     model = KerHRMClassifier(**SMALL)
     model.fit(x_train, labels.y[:300])
     report = model.report(x, y)
-    wrong = np.mean(model.predict(x) != y)
-    assert report.errors.at["all rows", "KerHRM"] == pytest.approx(wrong)
+    is_wrong = model.predict(x) != y
+    wrong = np.mean(is_wrong)
+    error = report.errors.at["all rows", "KerHRM"]
+    assert error == pytest.approx(wrong)
     assert "cannot be tested" in report.facts["test"]
 
     fallback = KerHRMRegressor(**SMALL)
@@ -119,7 +125,8 @@ def test_groups_that_are_refused(groups: Any, words: str, labels: Any) -> None:
 
 
 def test_of_many_groups_the_worst_are_printed(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     groups = np.arange(len(labels.x)) // 10
     report = model.report(labels.x, labels.y, groups=groups)
     printed = str(report)
@@ -129,34 +136,45 @@ def test_of_many_groups_the_worst_are_printed(labels: Any) -> None:
         for name in report.errors.index
         if any(line.startswith(f"{name} ") for line in lines)
     ]
-    assert f"and {len(report.errors) - len(shown)} groups more" in printed
-    assert f"and {len(report.errors) - len(shown)} groups more" in report.to_html()
+    n_left_out = len(report.errors) - len(shown)
+    assert f"and {n_left_out} groups more" in printed
+    assert f"and {n_left_out} groups more" in report.to_html()
     left_out = report.errors.drop(index=shown)
-    of_groups = [name for name in shown if not name.startswith(("all", "env"))]
+    others = ("all", "env")
+    of_groups = [name for name in shown if not name.startswith(others)]
     assert len(of_groups) == 12
-    assert left_out["ERM"].max() <= report.errors.loc[of_groups, "ERM"].min()
+    largest_left_out = left_out["ERM"].max()
+    errors_of_groups = report.errors.loc[of_groups, "ERM"]
+    assert largest_left_out <= errors_of_groups.min()
 
 
 def test_groups_that_are_called_as_environments_are_groups(labels: Any) -> None:
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    model = KerHRMClassifier(**SMALL)
+    model.fit(labels.x, labels.y)
     numbers = np.arange(len(labels.x)) % 20
     groups = pd.Series(numbers, name="environment")
     report = model.report(labels.x, labels.y, groups=groups)
     assert "group environment 19" in report.errors.index
     assert "environment 19" not in report.errors.index
     assert "and 8 groups more" in str(report)
-    thirteen = model.report(labels.x, labels.y, groups=numbers % 13)
+    of_thirteen = numbers % 13
+    thirteen = model.report(labels.x, labels.y, groups=of_thirteen)
     assert "and 1 group more" in str(thirteen)
 
 
 def test_the_worst_group_decides(labels: Any) -> None:
     n = 400
     index = np.arange(n)[::-1]
-    X = pd.DataFrame(labels.x, columns=["stable", "spurious"], index=index)
+    names = ["stable", "spurious"]
+    X = pd.DataFrame(labels.x, columns=names, index=index)
     groups = pd.Series(labels.hidden, index=index)
     scoring = worst_group_score(groups)
     folds = cross_validate(
-        LogisticRegression(), X, labels.y, scoring=scoring, return_indices=True
+        LogisticRegression(),
+        X,
+        labels.y,
+        scoring=scoring,
+        return_indices=True,
     )
     test_rows = folds["indices"]["test"]
     for score, rows in zip(folds["test_score"], test_rows, strict=True):
@@ -168,16 +186,21 @@ def test_the_worst_group_decides(labels: Any) -> None:
         right = predicted == labels.y[rows]
         hidden = labels.hidden[rows]
         accuracy_of_hidden = right[hidden].mean()
-        worst = min(accuracy_of_hidden, right[~hidden].mean())
+        accuracy_of_others = right[~hidden].mean()
+        worst = min(accuracy_of_hidden, accuracy_of_others)
         assert score == pytest.approx(worst)
 
     rng = np.random.default_rng(0)
     noise = rng.normal(size=n)
     X["stable"] += pd.Series(noise, index)
     select = FunctionTransformer(pd.DataFrame.filter)
-    columns = Pipeline([("select", select), ("model", LogisticRegression())])
-    grid = {"select__kw_args": [{"items": ["stable"]}, {"items": ["spurious"]}]}
-    for score, best in ((scoring, 0), (None, 1)):
+    steps = [("select", select), ("model", LogisticRegression())]
+    columns = Pipeline(steps)
+    stable = {"items": ["stable"]}
+    spurious = {"items": ["spurious"]}
+    grid = {"select__kw_args": [stable, spurious]}
+    cases = [(scoring, 0), (None, 1)]
+    for score, best in cases:
         search = GridSearchCV(columns, grid, scoring=score)
         search.fit(X, labels.y)
         assert search.best_index_ == best
@@ -199,7 +222,8 @@ def test_the_number_of_environments_is_chosen() -> None:
     assert model.environment_proba_.shape[1] == 2
     random = np.random.default_rng(0)
     three_slopes = np.array([-6.0, 0.0, 6.0])
-    slope = three_slopes[random.integers(3, size=900)]
+    environment = random.integers(3, size=900)
+    slope = three_slopes[environment]
     x = random.normal(size=(900, 2))
     noise = 0.3 * random.normal(size=900)
     y = x[:, 0] + slope * x[:, 1] + noise
@@ -210,11 +234,13 @@ def test_the_number_of_environments_is_chosen() -> None:
 
     random = np.random.default_rng(1)
     x = random.normal(size=(900, 2))
-    y = x[:, 0] + random.normal(size=900)
+    noise = random.normal(size=900)
+    y = x[:, 0] + noise
     one = KerHRMRegressor(**wide | kept)
     one.fit(x, y)
     assert one.environment_proba_.shape[1] == 1
-    reason = one.report(x, y).facts["predicts by"]
+    report = one.report(x, y)
+    reason = report.facts["predicts by"]
     assert reason.startswith("ERM: one environment explains")
 
 
@@ -222,24 +248,30 @@ def test_columns_as_they_come(slopes: Any) -> None:
     X = pd.DataFrame(slopes.x, columns=["a", "b", "c"])
     is_positive = X["a"] > 0
     X["text"] = np.where(is_positive, "up", None)
-    kinds = np.where(X["b"] > 0, "x", "y")
+    is_large = X["b"] > 0
+    kinds = np.where(is_large, "x", "y")
     X["kind"] = pd.Categorical(kinds)
     days = pd.to_timedelta(np.arange(500), "D")
     X["day"] = pd.Timestamp("2020-01-01") + days
     X["flag"] = X["c"] > 0
     truth = [True, False, None, True, None]
-    X["maybe"] = pd.array(truth * 100, dtype="boolean")
+    is_maybe = truth * 100
+    X["maybe"] = pd.array(is_maybe, dtype="boolean")
     X.loc[::7, "c"] = np.nan
     X.loc[::9, "day"] = pd.NaT
-    encoded = table_encoder().fit(X).transform(X)
-    assert np.isfinite(encoded.to_numpy(float)).all()
+    encoder = table_encoder().fit(X)
+    encoded = encoder.transform(X)
+    numbers = encoded.to_numpy(float)
+    assert np.isfinite(numbers).all()
     assert encoded.loc[1, "day"] == 18263  # days from 1970 to 2020, and one
     assert encoded["missingindicator_c"].sum() == 72
-    texts_per_row = encoded.filter(like="text").sum(axis=1)
+    of_text = encoded.filter(like="text")
+    texts_per_row = of_text.sum(axis=1)
     assert texts_per_row.eq(1).all()
 
     model = make_pipeline(table_encoder(), KerHRMRegressor(**SMALL))
-    model.fit(X[:400], slopes.y[:400])
+    y = slopes.y[:400]
+    model.fit(X[:400], y)
     new = X[400:].assign(text="never seen")
     predictions = model.predict(new)
     assert np.isfinite(predictions).all()
@@ -264,8 +296,9 @@ def test_a_refit_that_fails_leaves_the_old_fit(model: Any, labels: Any) -> None:
         assert sorted(vars(model)) == names
         assert_array_equal(model.predict(labels.x), expected)
     model.set_params(network=(8, 0))
+    first_column = labels.x[:, :1]
     with pytest.raises(KerhrmError):
-        model.fit(labels.x[:, :1], labels.y)
+        model.fit(first_column, labels.y)
     assert_array_equal(model.predict(labels.x), expected)
 
 

@@ -28,10 +28,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning
 
 N = 100
 RANDOM = np.random.default_rng(0)
-X = pd.DataFrame(RANDOM.normal(size=(N, 2)), columns=["a", "b"])
-Z = pd.DataFrame({"time": RANDOM.random(N), "place": ["x", "y"] * (N // 2)})
+NUMBERS = RANDOM.normal(size=(N, 2))
+X = pd.DataFrame(NUMBERS, columns=["a", "b"])
+TIME = RANDOM.random(N)
+PLACE = ["x", "y"] * (N // 2)
+Z = pd.DataFrame({"time": TIME, "place": PLACE})
 Y = X["a"]
-LABELS = pd.Series(np.where(X["a"] > 0, "high", "low"))
+HIGH_OR_LOW = np.where(Y > 0, "high", "low")
+LABELS = pd.Series(HIGH_OR_LOW)
 KERHRM: dict[str, Any] = {
     "k": 2,
     "n_init": 1,
@@ -51,20 +55,21 @@ def network(d: int) -> torch.nn.Module:
     )
 
 
+SMALL: dict[str, Any] = {"network": (4,), "random_state": 0}
 FITS: dict[str, tuple[Any, dict[str, Any]]] = {
     "labels": (KerHRMClassifier(**KERHRM), {}),
     "auxiliary": (KerHRMClassifier(**KERHRM), {"auxiliary": Z}),
     "numbers": (KerHRMRegressor(**KERHRM), {}),
-    "module": (KerHRMRegressor(**{**KERHRM, "network": network}), {}),
+    "module": (KerHRMRegressor(**KERHRM | {"network": network}), {}),
     "network": (
         KerHRMRegressor(**KERHRM, predictor="network", options={"steps": 3}),
         {},
     ),
     "options": (KerHRMRegressor(**KERHRM, options=EstimatorOptions(ridge=0.1)), {}),
-    "ERM instead": (KerHRMRegressor(k=2, network=(4,), random_state=0), {}),
-    "ridge": (TangentRidge(network=(4,), random_state=0), {}),
-    "ERM of a module": (ERM(network=network, steps=2, random_state=0), {}),
-    "IRM": (IRM(network=(4,), steps=2, random_state=0), {"environments": Z["place"]}),
+    "ERM instead": (KerHRMRegressor(k=2, **SMALL), {}),
+    "ridge": (TangentRidge(**SMALL), {}),
+    "ERM of a module": (ERM(**SMALL | {"network": network}, steps=2), {}),
+    "IRM": (IRM(**SMALL, steps=2), {"environments": Z["place"]}),
 }
 
 
@@ -97,7 +102,8 @@ def fits() -> dict[str, Any]:
     fitted = {}
     for name, (model, given) in FITS.items():
         copy_of_model = clone(model)
-        fitted[name] = copy_of_model.fit(X, target(model), **given)
+        y = target(model)
+        fitted[name] = copy_of_model.fit(X, y, **given)
     return fitted
 
 
@@ -111,7 +117,8 @@ def outputs(model: Any, name: str) -> list[Any]:
         _, given = FITS[name]
         y = target(model)
         memberships = model.predict_environment_proba(X, y, **given)
-        report = model.report(X, y, Z["place"], **given)
+        place = Z["place"]
+        report = model.report(X, y, place, **given)
         text = str(model.report_) + str(model.history_)
         numbers = report.errors.to_numpy()
         arrays += [memberships, numbers, np.array(text)]
@@ -123,15 +130,19 @@ def outputs(model: Any, name: str) -> list[Any]:
 def test_it_comes_back_with_the_same_bits(name: str, way: str, fits: Any) -> None:
     fitted = fits[name]
     model = WAYS[way](fitted)
-    assert vars(model).keys() == vars(fitted).keys()
+    names = vars(fitted).keys()
+    assert vars(model).keys() == names
     expected_outputs = outputs(fitted, name)
-    pairs = zip(outputs(model, name), expected_outputs, strict=True)
+    found_outputs = outputs(model, name)
+    pairs = zip(found_outputs, expected_outputs, strict=True)
     for found, expected in pairs:
         assert_array_equal(found, expected)
     _, given = FITS[name]
     refitted = clone(model)
-    again = refitted.fit(X, target(model), **given)
-    assert_array_equal(again.predict(X), fitted.predict(X))
+    y = target(model)
+    again = refitted.fit(X, y, **given)
+    expected = fitted.predict(X)
+    assert_array_equal(again.predict(X), expected)
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -144,7 +155,8 @@ def test_its_state_holds_no_tensor(name: str, fits: Any) -> None:
 def test_parameters_come_back_before_a_fit(way: str) -> None:
     for model, _ in FITS.values():
         again = WAYS[way](model)
-        assert str(again.get_params()) == str(model.get_params())
+        expected = str(model.get_params())
+        assert str(again.get_params()) == expected
 
 
 @pytest.mark.filterwarnings("error")

@@ -45,7 +45,11 @@ TRAINING: dict[str, Any] = {
     "learning_rate": 0.02,
     "check_every": None,
 }
-QUICK: dict[str, Any] = {"network": (16,), "learning_rate": 0.03, "steps": 40}
+QUICK: dict[str, Any] = {
+    "network": (16,),
+    "learning_rate": 0.03,
+    "steps": 40,
+}
 ESTIMATORS = [
     KerHRMClassifier(
         k=3,
@@ -54,7 +58,12 @@ ESTIMATORS = [
         if_not_better="fit",
         options=RIDGE | TRAINING,
     ),
-    KerHRMRegressor(k=12, **SMALL, pretest=False, options=EstimatorOptions(**RIDGE)),
+    KerHRMRegressor(
+        k=12,
+        **SMALL,
+        pretest=False,
+        options=EstimatorOptions(**RIDGE),
+    ),
     TangentRidge(network=(32,)),
     ERM(**QUICK),
     ChiSquareDRO(task="regression", **QUICK),

@@ -40,8 +40,14 @@ X = RANDOM.normal(size=(N, 2))
 TIME = RANDOM.random(N)
 noise = 0.1 * RANDOM.normal(size=N)
 Y = X[:, 0] + noise
-CLASS = (X[:, 0] > 0).astype(int)
-FAST: dict[str, Any] = {"network": (4,), "steps": 3, "random_state": 0}
+IS_POSITIVE = X[:, 0] > 0
+CLASS = IS_POSITIVE.astype(int)
+LATE = TIME > 0.5
+FAST: dict[str, Any] = {
+    "network": (4,),
+    "steps": 3,
+    "random_state": 0,
+}
 KERHRM: dict[str, Any] = {
     "k": 2,
     "n_init": 1,
@@ -62,13 +68,13 @@ FITS: dict[str, tuple[Any, dict[str, Any]]] = {
         {},
     ),
     "auxiliary": (KerHRMClassifier(**KERHRM), {"auxiliary": TIME}),
-    "module": (KerHRMRegressor(**{**KERHRM, "network": MODULE}), {}),
+    "module": (KerHRMRegressor(**KERHRM | {"network": MODULE}), {}),
     "ridge": (TangentRidge(task="regression", network=(4,), random_state=0), {}),
     "ERM": (ERM(**FAST), {}),
-    "ERM of a module": (ERM(**{**FAST, "network": MODULE}), {}),
+    "ERM of a module": (ERM(**FAST | {"network": MODULE}), {}),
     "DRO": (ChiSquareDRO(**FAST), {}),
-    "IRM": (IRM(**FAST), {"environments": TIME > 0.5}),
-    "GroupDRO": (GroupDRO(**FAST), {"environments": TIME > 0.5}),
+    "IRM": (IRM(**FAST), {"environments": LATE}),
+    "GroupDRO": (GroupDRO(**FAST), {"environments": LATE}),
     "EIIL": (EIIL(**FAST, reference_steps=2, inference_steps=3), {}),
     "JTT": (JTT(**FAST, identification_steps=2), {}),
     "balancing": (DataBalancing(**FAST, balance="subsample"), {}),
@@ -106,12 +112,16 @@ def outputs(name: str) -> np.ndarray:
     numbers = [model.seed_, model.score(X, y)]
     arrays = [model.predict(X), numbers]
     if hasattr(model, "predict_proba"):
-        arrays += [model.predict_proba(X), model.decision_function(X)]
+        probability = model.predict_proba(X)
+        arrays += [probability, model.decision_function(X)]
     if isinstance(model, KerHRMClassifier | KerHRMRegressor):
-        errors = model.report(X, y, TIME > 0.5, **given).errors
+        report = model.report(X, y, LATE, **given)
+        errors = report.errors
         proba = model.predict_environment_proba(X, y, **given)
         arrays += [errors.to_numpy(), proba, model.theta_]
-    flat = [np.ravel(array).astype(float) for array in arrays]
+    flat = []
+    for array in arrays:
+        flat.append(np.ravel(array).astype(float))
     return np.concatenate(flat)
 
 
@@ -173,7 +183,9 @@ def test_a_setting_of_the_caller_changes_nothing(setting: str, expected: Any) ->
 def test_no_more_threads_than_cores(n_jobs: int) -> None:
     before = torch.get_num_threads()
     with cores(n_jobs):
-        n_cores = 1 if n_jobs in (1, -(10**30)) else cpu_count()
+        lowest = -(10**30)
+        is_single = n_jobs in (1, lowest)
+        n_cores = 1 if is_single else cpu_count()
         assert torch.get_num_threads() == n_cores
     assert torch.get_num_threads() == before
 
@@ -190,15 +202,18 @@ def test_a_seed_that_was_drawn_is_the_seed(name: str) -> None:
     model, _ = FITS[name]
     y = CLASS if name == "ERM" else Y
     state = np.random.RandomState(3)
-    drawn = sklearn.base.clone(model).set_params(random_state=state)
+    drawn = sklearn.base.clone(model)
+    drawn.set_params(random_state=state)
     drawn.fit(X, y)
-    again = sklearn.base.clone(model).set_params(random_state=drawn.seed_)
+    again = sklearn.base.clone(model)
+    again.set_params(random_state=drawn.seed_)
     again.fit(X, y)
     outputs = again.predict(X)
     assert_array_equal(drawn.predict(X), outputs)
 
     seed_of_numpy = np.int64(drawn.seed_)
-    by_numpy = sklearn.base.clone(model).set_params(random_state=seed_of_numpy)
+    by_numpy = sklearn.base.clone(model)
+    by_numpy.set_params(random_state=seed_of_numpy)
     by_numpy.fit(X, y)
     assert_array_equal(by_numpy.predict(X), outputs)
     assert type(by_numpy.seed_) is int
@@ -208,12 +223,14 @@ def test_erm_has_the_seed_of_the_fit() -> None:
     """Where nothing is detected the fallback must not draw another one."""
     model = KerHRMRegressor(k=2, n_init=1, network=(4,))
     state = np.random.RandomState(3)
-    drawn = model.set_params(random_state=state).fit(X, Y)
+    drawn = model.set_params(random_state=state)
+    drawn.fit(X, Y)
     assert drawn.predictor_ == "erm"
     outputs = drawn.predict(X)
     theta = drawn.theta_
     seed = drawn.seed_
-    again = model.set_params(random_state=seed).fit(X, Y)
+    again = model.set_params(random_state=seed)
+    again.fit(X, Y)
     assert_array_equal(again.predict(X), outputs)
     assert_array_equal(again.theta_, theta)
 

@@ -81,16 +81,21 @@ def table(task: str) -> tuple[np.ndarray, np.ndarray]:
     is_flipped = random.random(90) < 0.2
     flip = np.where(is_flipped, -1, 1)
     noise = 0.3 * random.normal(size=90)
-    y = x[:, 0] + 2 * flip * x[:, 1] + noise
-    return x, y if task == "regression" else np.sign(y)
+    signal = x[:, 0] + 2 * flip * x[:, 1]
+    y = signal + noise
+    if task == "classification":
+        y = np.sign(y)
+    return x, y
 
 
 def fitted(estimator: Any) -> Any:
     x, y = table(estimator._task)
     given = {}
     if isinstance(estimator, GIVEN_ENVIRONMENTS):
-        given = {"environments": np.arange(len(x)) % 2}
-    return clone(estimator).fit(x, y, **given)
+        halves = np.arange(len(x)) % 2
+        given = {"environments": halves}
+    model = clone(estimator)
+    return model.fit(x, y, **given)
 
 
 def outputs(model: Any) -> np.ndarray:
@@ -99,7 +104,8 @@ def outputs(model: Any) -> np.ndarray:
     points = np.tile(x, (12, 1)) + 0.1
     answers = [model._outputs(points)]
     if hasattr(model, "predict_environment_proba"):
-        answers += [model.predict_environment_proba(x, y).ravel()]
+        proba = model.predict_environment_proba(x, y)
+        answers += [proba.ravel()]
     return np.concatenate(answers)
 
 
@@ -117,7 +123,9 @@ def at_once(function: Callable[[], np.ndarray], repeats: int) -> list[np.ndarray
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(N_THREADS)]
+    threads = []
+    for _ in range(N_THREADS):
+        threads.append(threading.Thread(target=work))
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -129,11 +137,12 @@ def at_once(function: Callable[[], np.ndarray], repeats: int) -> list[np.ndarray
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_threads_get_the_bits_of_one_alone(name: str) -> None:
-    model = fitted(ESTIMATORS[name])
+    estimator = ESTIMATORS[name]
+    model = fitted(estimator)
     alone = outputs(model)
-    for result in at_once(lambda: outputs(model), 3):
-        assert_array_equal(result, alone)
-    for result in at_once(lambda: outputs(fitted(ESTIMATORS[name])), 1):
+    of_one_model = at_once(lambda: outputs(model), 3)
+    of_several = at_once(lambda: outputs(fitted(estimator)), 1)
+    for result in of_one_model + of_several:
         assert_array_equal(result, alone)
 
 
@@ -153,7 +162,11 @@ def test_a_table_that_blas_would_share_among_threads() -> None:
     y = np.sin(2 * x[:, 0]) + noise
 
     def run() -> np.ndarray:
-        model = kerhrm.TangentRidge(task="regression", network=(64,), random_state=0)
+        model = kerhrm.TangentRidge(
+            task="regression",
+            network=(64,),
+            random_state=0,
+        )
         model.fit(x, y)
         return model.predict(x)
 
@@ -182,7 +195,11 @@ def test_limits_end_with_their_last_user() -> None:
         assert set(threads_of_blas()) == {1}
     assert (torch.get_num_threads(), threads_of_blas()) == before
     started: list[int] = []
-    later = threading.Thread(target=lambda: started.append(torch.get_num_threads()))
+
+    def count() -> None:
+        started.append(torch.get_num_threads())
+
+    later = threading.Thread(target=count)
     later.start()
     later.join()
     assert started == [before[0]]

@@ -23,7 +23,9 @@ def raised(call: Callable[[], Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    places = {(warning.filename, warning.lineno) for warning in caught}
+    places = set()
+    for warning in caught:
+        places.add((warning.filename, warning.lineno))
     assert places == {(__file__, line)}
     return [str(warning.message) for warning in caught]
 
@@ -41,8 +43,10 @@ def test_of_fit(null: Any) -> None:
     model = KerHRMRegressor(**SMALL)
     told_of("predicting as ERM", lambda: model.fit(x, y))
     told_of("have the inputs of another", lambda: model.fit(x, y))
-    told_of("lie outside", lambda: model.fit(x, y, validation=(far, y)))
-    told_of("are rows of the fit", lambda: model.fit(x, y, validation=(x, y)))
+    outside = (far, y)
+    told_of("lie outside", lambda: model.fit(x, y, validation=outside))
+    same = (x, y)
+    told_of("are rows of the fit", lambda: model.fit(x, y, validation=same))
     told_of("gives the target away", lambda: model.fit(x, y, auxiliary=y))
     ridge = clone(RIDGE)
     told_of("have the inputs of another", lambda: ridge.fit(x, y))
@@ -62,7 +66,9 @@ def test_of_a_fitted_model(method: str, slopes: Any) -> None:
     model.fit(slopes.x, slopes.y)
     call = getattr(model, method)
     far = 9 * slopes.x
-    rows = (far,) if method == "predict" else (far, slopes.y)
+    rows = (far, slopes.y)
+    if method == "predict":
+        rows = (far,)
     told_of("lie outside the rows of the fit", lambda: call(*rows))
 
 
@@ -78,7 +84,8 @@ def test_of_two_labels(labels: Any) -> None:
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_of_auxiliary_columns(slopes: Any) -> None:
     halves = np.arange(500)
-    z = pd.DataFrame({"turned": slopes.hidden, "half": halves % 2})
+    columns = {"turned": slopes.hidden, "half": halves % 2}
+    z = pd.DataFrame(columns)
     model = KerHRMRegressor(**SMALL)
     model.fit(slopes.x, slopes.y, auxiliary=z)
     bare = z.to_numpy()
@@ -87,7 +94,8 @@ def test_of_auxiliary_columns(slopes: Any) -> None:
 
 
 def test_of_an_encoder() -> None:
-    table = pd.DataFrame({"field": ["law", "care"] * 20})
+    fields = ["law", "care"] * 20
+    table = pd.DataFrame({"field": fields})
     encoder = table_encoder().fit(table)
     strange = table.map(str.upper)
     told_of("look at its spelling", lambda: encoder.transform(strange))

@@ -51,7 +51,8 @@ def data(n: int = 200) -> tuple[Tensor, Tensor]:
     psi = random.normal(size=(n, 3))
     slope = random.choice([-2, 2], n)
     noise = 0.3 * random.normal(size=n)
-    y = psi[:, 0] + slope * psi[:, 1] + noise
+    signal = psi[:, 0] + slope * psi[:, 1]
+    y = signal + noise
     return torch.from_numpy(psi), torch.from_numpy(y)
 
 
@@ -76,11 +77,27 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     mean_square = (psi**2).mean()
     mean_square_of_rows = (psi[rows] ** 2).mean()
     scale = float(mean_square / mean_square_of_rows)
-    em = EM(per_cluster=per_cluster, hard=hard, max_iter=20, tol=-1.0)
-    ridge_of_rows = 0.01 * scale
-    start_of_rows = start[:, rows]
-    many = fit_mixture(psi[rows], y[rows], start_of_rows, ridge=ridge_of_rows, em=em)
-    weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, em=em)
+    em = EM(
+        per_cluster=per_cluster,
+        hard=hard,
+        max_iter=20,
+        tol=-1.0,
+    )
+    many = fit_mixture(
+        psi[rows],
+        y[rows],
+        start[:, rows],
+        ridge=0.01 * scale,
+        em=em,
+    )
+    weighted = fit_mixture(
+        psi,
+        y,
+        start,
+        ridge=0.01,
+        point_weights=share,
+        em=em,
+    )
     for name in ("theta", "weights", "sigma", "objective"):
         of_weights = getattr(weighted, name)
         of_repeated_rows = getattr(many, name)
@@ -120,11 +137,14 @@ def test_directions_of_weighted_points_are_those_of_repeated_points(
     for name in ("train", "validation"):
         memberships = getattr(environments, name)
         members = memberships / share[:, None]
-        object.__setattr__(repeated, name, members[:, rows])
+        members_of_rows = members[:, rows]
+        object.__setattr__(repeated, name, members_of_rows)
     found = learn_directions(single, [environments], options)
     unit = PENALTIES[options.penalty]().unit  # alpha is relative to it
-    alpha = float(unit(psi) / unit(psi[rows]))
-    options = options.model_copy(update={"alpha": [0.0, alpha]})
+    unit_of_rows = unit(psi[rows])
+    alpha = float(unit(psi) / unit_of_rows)
+    alphas = [0.0, alpha]
+    options = options.model_copy(update={"alpha": alphas})
     of_repeated_points = problem(rows)
     expected = learn_directions(of_repeated_points, [repeated], options)
     assert_close(found.theta, expected.theta, rtol=1e-6, atol=1e-6)
@@ -150,18 +170,23 @@ def test_leaving_one_weighted_row_out_is_a_refit(counts: np.ndarray) -> None:
     psi, y = data()
     psi = psi.numpy()[:30]
     y = y.numpy()[:30]
-    share = counts[:30] / counts[:30].mean()
+    counts = counts[:30]
+    share = counts / counts.mean()
     path = RidgePath.decompose(psi, share)
     predictions, error, ridge = path.leave_one_out(y)
     penalty = ridge * path.values.sum() / 30
     for i in range(30):
         rest = np.arange(30) != i
         model = Ridge(penalty)
-        model.fit(psi[rest], y[rest], share[rest])
-        (expected,) = model.predict(psi[i : i + 1])
+        x_rest = psi[rest]
+        y_rest = y[rest]
+        model.fit(x_rest, y_rest, share[rest])
+        left_out = psi[i : i + 1]
+        (expected,) = model.predict(left_out)
         assert predictions[i] == pytest.approx(expected)
     squares = (y - predictions) ** 2
-    assert error == pytest.approx(np.average(squares, weights=share))
+    mean_square = np.average(squares, weights=share)
+    assert error == pytest.approx(mean_square)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +200,8 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
     noise_in_y = 50 * noise.normal(size=200)
     x = np.concatenate([slopes.x, noise_in_x])
     y = np.concatenate([slopes.y, noise_in_y])
-    weights = np.repeat([1.0, 0.0], [500, 200])
+    numbers = [500, 200]
+    weights = np.repeat([1.0, 0.0], numbers)
     model = clone(model)
     model.fit(x, y, sample_weight=weights)
     alone = clone(model)
@@ -197,7 +223,8 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
     if isinstance(model, KerHRMRegressor):
         assert model.predictor_ == "linear"
         assert alone.predictor_ == "linear"
-        is_clear = np.abs(slopes.x[:, 1]) > 0.5
+        size = np.abs(slopes.x[:, 1])
+        is_clear = size > 0.5
         hidden = slopes.hidden[is_clear]
         environments = model.environments_[:500][is_clear]
         assert adjusted_rand_score(hidden, environments) > 0.8
@@ -212,8 +239,10 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
     turned = random.random(160) < 0.2
     slope = np.where(turned, -2.0, 2.0)
     noise = 0.3 * random.normal(size=160)
-    y = x[:, 0] + slope * x[:, 1] + noise
-    y = np.sign(y) if kind == "classification" else y
+    signal = x[:, 0] + slope * x[:, 1]
+    y = signal + noise
+    if kind == "classification":
+        y = np.sign(y)
     far = np.arange(160) % 3 == 0
     is_far = far[:, None]
     spoiled = np.where(is_far, 50 * x, x)
@@ -225,7 +254,11 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
         "random_state": 0,
     }
     if kind == "ridge":
-        model: Any = TangentRidge(task="regression", network=(8,), random_state=0)
+        model: Any = TangentRidge(
+            task="regression",
+            network=(8,),
+            random_state=0,
+        )
     else:
         estimator = KerHRMRegressor if kind == "regression" else KerHRMClassifier
         model = estimator(**small, if_not_detected=how, if_not_better=how)
@@ -234,7 +267,9 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
     weighted = clone(model)
     weighted.fit(spoiled, y, sample_weight=weights)
     alone = clone(model)
-    alone.fit(x[near], y[near], sample_weight=weights[near])
+    x_near = x[near]
+    y_near = y[near]
+    alone.fit(x_near, y_near, sample_weight=weights[near])
     expected = alone._outputs(x)
     assert_array_equal(weighted._outputs(x), expected)
     if kind != "ridge":

@@ -39,7 +39,8 @@ def scores(data: str, metric: str, settings: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = []
     for setting in settings:
-        for changed, label, shift in (("", "", 0.0), ("+x=1", ",x=1", 0.1)):
+        changes = (("", "", 0.0), ("+x=1", ",x=1", 0.1))
+        for changed, label, shift in changes:
             for learner, method, selection, more in ROWS:
                 if changed and "+" in learner:
                     continue
@@ -57,12 +58,14 @@ def scores(data: str, metric: str, settings: list[str]) -> pd.DataFrame:
                         "selection": selection,
                     }
                     rows.append(row)
-    return pd.DataFrame(rows).assign(data_source="synthetic", reason="")
+    frame = pd.DataFrame(rows)
+    return frame.assign(data_source="synthetic", reason="")
 
 
+SETTINGS_OF_B = [f"period={period}" for period in PERIODS]
 TABLES = {
     "choices_a": scores("a", "test_acc", ["r2=0.8"]),
-    "choices_b": scores("b", "mse", [f"period={p}" for p in PERIODS]),
+    "choices_b": scores("b", "mse", SETTINGS_OF_B),
 }
 
 
@@ -82,13 +85,15 @@ def on_data(**changes: Any) -> list[dict[str, Any]]:
     """The same effect on other data of both base data sets."""
     effects = []
     for base in "ab":
-        effects.append(effect(base, changed_data=f"{base}+x=1", **changes))
+        data = f"{base}+x=1"
+        effects.append(effect(base, changed_data=data, **changes))
     return effects
 
 
 def only_row(**changes: Any) -> Any:
     """The one row of an effect on the data ``a``."""
-    found = measure(TABLES, [effect("a", **changes)])
+    effect_on_a = effect("a", **changes)
+    found = measure(TABLES, [effect_on_a])
     (row,) = found.itertuples()
     return row
 
@@ -98,8 +103,10 @@ def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
     assert list(found.columns) == COLUMNS
     assert set(found["method"]) == {"ERM", "KerHRM"}
     table = TABLES["choices_a"]
-    for row in found[found["data"] == "a"].itertuples():
-        is_own = (table["method"] == row.method) & table["learner"].isin(OWN)
+    of_a = found[found["data"] == "a"]
+    for row in of_a.itertuples():
+        is_own = table["learner"].isin(OWN)
+        is_own &= table["method"] == row.method
         own = table[is_own]
         is_changed = own["data"] == "a+x=1"
         changed = own.loc[is_changed, "value"].to_numpy()
@@ -108,8 +115,10 @@ def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
         expected = scipy.stats.ttest_rel(changed, base)
         assert row.p == pytest.approx(expected.pvalue)
         assert row.n_seeds == 6
-        assert row.base == pytest.approx(base.mean())
-        assert row.changed == pytest.approx(changed.mean())
+        mean = base.mean()
+        changed_mean = changed.mean()
+        assert row.base == pytest.approx(mean)
+        assert row.changed == pytest.approx(changed_mean)
         assert row.outcome == "changes"
     of_erm = measure(TABLES, on_data(only="ERM"))
     assert set(of_erm["method"]) == {"ERM"}
@@ -118,8 +127,10 @@ def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
 def test_another_learner_takes_the_place_of_the_tables_own() -> None:
     row = only_row(learner="kerhrm", changed_learner="kerhrm+k=5")
     table = TABLES["choices_a"]
-    is_here = (table["data"] == "a") & (table["method"] == "KerHRM")
-    means = table[is_here].groupby("learner")["value"].mean()
+    is_here = table["data"] == "a"
+    is_here &= table["method"] == "KerHRM"
+    by_learner = table[is_here].groupby("learner")
+    means = by_learner["value"].mean()
     difference = means["kerhrm+k=5"] - means["kerhrm"]
     assert row.method == "KerHRM"
     assert row.difference == pytest.approx(difference)
@@ -134,13 +145,16 @@ def test_holm_is_over_the_results_on_one_data_set() -> None:
     is_later = of_b["setting"] == "period=later"
     later = of_b[is_later]
     corrected = holm(later["p"].to_numpy())
-    assert later["p_holm"].to_numpy() == pytest.approx(corrected)
-    assert of_b.loc[~is_later, "p_holm"].isna().all()
+    p_holm = later["p_holm"].to_numpy()
+    assert p_holm == pytest.approx(corrected)
+    p_of_others = of_b.loc[~is_later, "p_holm"]
+    assert p_of_others.isna().all()
 
-    single = of_b[of_b["setting"].isin(settings[1:])]
-    means = single.groupby("method")["difference"].mean()
+    is_single = of_b["setting"].isin(settings[1:])
+    by_method = of_b[is_single].groupby("method")
+    means = by_method["difference"].mean().to_dict()
     differences = later.set_index("method")["difference"]
-    assert differences.to_dict() == pytest.approx(means.to_dict())
+    assert differences.to_dict() == pytest.approx(means)
 
 
 def test_rows_of_the_table_are_alternatives_too() -> None:
@@ -149,14 +163,16 @@ def test_rows_of_the_table_are_alternatives_too() -> None:
 
     instead = only_row(title="ERM", instead="KerHRM")
     own = of_a[of_a["learner"].isin(OWN)]
-    means = own.groupby("method")["value"].mean()
+    by_method = own.groupby("method")
+    means = by_method["value"].mean()
     assert instead.method == "ERM"
     difference = means["KerHRM"] - means["ERM"]
     assert instead.difference == pytest.approx(difference)
 
     other = only_row(title="ERM", selection="other")
     rows = of_a[of_a["method"] == "ERM"]
-    means = rows.groupby("selection")["value"].mean()
+    by_selection = rows.groupby("selection")
+    means = by_selection["value"].mean()
     difference = means["other"] - means["own"]
     assert other.difference == pytest.approx(difference)
 
@@ -174,11 +190,13 @@ def test_rows_of_the_table_are_alternatives_too() -> None:
 )
 def test_outcomes(mean: float, half: float, expected: str) -> None:
     """Two seeds whose 95 % interval has that half."""
-    quantile = scipy.stats.t(1).ppf(0.975)
+    student = scipy.stats.t(1)
+    quantile = student.ppf(0.975)
     apart = half / quantile
-    effect = paired([mean - apart, mean + apart], [0.0, 0.0])
-    width = effect.high
-    assert width - effect.low == pytest.approx(2 * half, nan_ok=True)
+    values = [mean - apart, mean + apart]
+    effect = paired(values, [0.0, 0.0])
+    width = effect.high - effect.low
+    assert width == pytest.approx(2 * half, nan_ok=True)
     assert outcome(effect, 0.02) == expected
 
 

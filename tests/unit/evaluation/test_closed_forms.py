@@ -64,11 +64,17 @@ def test_the_invariant_features_are_worth_the_same_in_every_environment(
 ) -> None:
     options = {
         "classification": {"r_test": [0.1, 0.5, 0.9]},
-        "colored_mnist": {"test_flip": [0.9, 0.5, 0.15], "label_noise": 0.3},
+        "colored_mnist": {
+            "test_flip": [0.9, 0.5, 0.15],
+            "label_noise": 0.3,
+        },
         "temporal": {},
     }
     found = closed_forms(generator, options[generator])[CEILING]
-    accuracies = {value for (_, metric), value in found.items() if "acc" in metric}
+    accuracies = set()
+    for (_, metric), value in found.items():
+        if "acc" in metric:
+            accuracies.add(value)
     assert len(accuracies) == 1
     assert found["", "worst_acc"] > 0.5
     if generator == "colored_mnist":
@@ -78,7 +84,8 @@ def test_the_invariant_features_are_worth_the_same_in_every_environment(
 def test_the_worst_of_the_bayes_rule_is_that_of_its_worst_bias_rate() -> None:
     """And ``test_acc`` is that of the first one."""
     rates = [0.5, 0.1, 0.9]
-    found = closed_forms("classification", {"r2": 0.7, "r_test": rates})[BAYES]
+    options = {"r2": 0.7, "r_test": rates}
+    found = closed_forms("classification", options)[BAYES]
     alone = []
     for rate in rates:
         options = {"r2": 0.7, "r_test": [rate]}
@@ -87,7 +94,10 @@ def test_the_worst_of_the_bayes_rule_is_that_of_its_worst_bias_rate() -> None:
     assert alone[1] == min(alone)
     assert found["", "worst_acc"] == alone[1]
     assert found["", "test_acc"] == alone[0]
-    each = [value for (where, _), value in found.items() if where]
+    each = []
+    for (environment, _), value in found.items():
+        if environment:
+            each.append(value)
     assert each == alone
 
 
@@ -118,7 +128,11 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     """The Bayes rule itself, on points of the generator."""
     options = {"r2": 0.8, "scramble": "identity", **changed}
     n = 20_000
-    section = ClassificationData(n_train_per_environment=n, n_test=2 * n, **options)
+    section = ClassificationData(
+        n_train_per_environment=n,
+        n_test=2 * n,
+        **options,
+    )
     data = classification.generate(section, [0])
     sigmas = [section.sigma_s, section.sigma_v]
     if section.noise_unit == "variance":
@@ -131,70 +145,92 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     def log_odds(x: np.ndarray, sigma: float, share: float) -> np.ndarray:
         """Of Y given one part."""
         precision = 1 / (2 * sigma**2)
-        distance_to_plus = ((x - 1) ** 2).sum(-1)
-        plus = -distance_to_plus * precision
-        distance_to_minus = ((x + 1) ** 2).sum(-1)
-        minus = -distance_to_minus * precision
+        squares_to_plus = (x - 1) ** 2
+        plus = -squares_to_plus.sum(-1) * precision
+        squares_to_minus = (x + 1) ** 2
+        minus = -squares_to_minus.sum(-1) * precision
         with np.errstate(divide="ignore"):
-            agree, differ = np.log([share, 1 - share])
+            agree = np.log(share)
+            differ = np.log(1 - share)
         of_plus = np.logaddexp(agree + plus, differ + minus)
         of_minus = np.logaddexp(differ + plus, agree + minus)
         return np.asarray(of_plus - of_minus)
 
     rows = closed_forms("classification", section.model_dump())
-    cases = [(data.train, 0, ("", "train_acc"))]
+    key_of_training = ("", "train_acc")
+    cases = [(data.train, 0, key_of_training)]
     for number, name in enumerate(data.test_environments):
-        cases.append((data.test, number, (name, "test_acc")))
+        key = (name, "test_acc")
+        cases.append((data.test, number, key))
     for part, environment, key in cases:
-        here = part.environment[0] == environment if key[0] else slice(None)
-        x = part.x[0].astype(float)[here]
+        here = slice(None)
+        if key[0]:
+            here = part.environment[0] == environment
+        x = part.x[0][here].astype(float)
         is_positive = part.y[0][here] > 0
         first, second = np.split(x, 2, axis=1)
-        odds = log_odds(first, sigmas[0], shares[0])
-        odds = odds + log_odds(second, sigmas[1], shares[1])
+        of_first = log_odds(first, sigmas[0], shares[0])
+        of_second = log_odds(second, sigmas[1], shares[1])
+        odds = of_first + of_second
         stable = second if section.spurious == "S" else first
-        rules = {BAYES: odds, CEILING: stable.sum(-1)}
+        total = stable.sum(-1)
+        rules = {BAYES: odds, CEILING: total}
         for name, rule in rules.items():
             accuracy = np.mean((rule > 0) == is_positive)
-            assert rows[name][key] == pytest.approx(accuracy, abs=0.01)
+            expected = rows[name][key]
+            assert expected == pytest.approx(accuracy, abs=0.01)
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{}, PAPER | {"r": 1.9}, {"beta": 1.0, "n_s": 4, "test_r": [-1.5, -2.5]}],
+    [
+        {},
+        PAPER | {"r": 1.9},
+        {"beta": 1.0, "n_s": 4, "test_r": [-1.5, -2.5]},
+    ],
 )
 def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     """Least squares on many points of S, and f itself on points without scrambling."""
-    options = {"r": 1.5, "scenario": 1, "n_test": 6000, **changed}
+    usual = {"r": 1.5, "scenario": 1, "n_test": 6000}
+    options = usual | changed
     section = RegressionData(n_train=(10_000, 1000), **options)
     rows = overall("regression", section.model_dump())
     assert list(rows) == [LEAST_SQUARES, STRUCTURAL]
     data = regression.generate(section, [0])
     n_s = section.n_s
-    s = data.train.x[0, :, :n_s].astype(float)
-    y = data.train.y[0].astype(float)
+    train = data.train
+    s = train.x[0, :, :n_s].astype(float)
+    y = train.y[0].astype(float)
     slope, *_ = np.linalg.lstsq(s, y, rcond=None)
 
-    s = data.test.x[0, :, :n_s].astype(float)
-    y = data.test.y[0].astype(float)
+    test = data.test
+    s = test.x[0, :, :n_s].astype(float)
+    y = test.y[0].astype(float)
     signs = (-1.0) ** np.arange(n_s)
     theta = np.resize(section.theta_s, n_s) * signs
-    product = s[:, :3].prod(axis=1)
+    first_three = s[:, :3]
+    product = first_three.prod(axis=1)
     f = s @ theta + section.beta * product
-    environment = data.test.environment[0]
-    for name, outputs in ((LEAST_SQUARES, s @ slope), (STRUCTURAL, f)):
+    environment = test.environment[0]
+    predictors = {LEAST_SQUARES: s @ slope, STRUCTURAL: f}
+    for name, outputs in predictors.items():
         squares = (outputs - y) ** 2
         errors = []
         for e in range(len(section.test_r)):
-            errors.append(squares[environment == e].mean())
+            here = environment == e
+            errors.append(squares[here].mean())
         mean = np.mean(errors)
-        assert rows[name]["mean_error"] == pytest.approx(mean, rel=0.06)
+        expected = rows[name]["mean_error"]
+        assert expected == pytest.approx(mean, rel=0.06)
 
 
 def test_spread_is_over_test_environments() -> None:
     test_r = [-1.2, -1.5, -3.0]
     rows = overall("regression", {"test_r": test_r})
-    single = [overall("regression", {"test_r": [r]}) for r in test_r]
+    single = []
+    for r in test_r:
+        options = {"test_r": [r]}
+        single.append(overall("regression", options))
     for name, row in rows.items():
         errors = [s[name]["mean_error"] for s in single]
         expected = np.mean(errors)
@@ -207,7 +243,8 @@ def test_spread_is_over_test_environments() -> None:
 
 
 rates = st.floats(0, 1)
-sizes = st.tuples(st.integers(1, 10), st.floats(0.2, 5), st.floats(0.2, 5))
+lengths = st.floats(0.2, 5)
+sizes = st.tuples(st.integers(1, 10), lengths, lengths)
 
 
 @given(rates, sizes)
@@ -224,7 +261,8 @@ def test_bayes_rule_without_and_with_full_correlation(
     precision_v = d / sigma_v**2
     both = np.sqrt(precision_s + precision_v)
     difference = (precision_s - precision_v) / both
-    right, wrong = stats.norm.cdf([both, difference])
+    right = stats.norm.cdf(both)
+    wrong = stats.norm.cdf(difference)
     expected = r * right + (1 - r) * wrong
     full = bayes_pooled_accuracy(1, r, *size)
     assert full == pytest.approx(expected, abs=1e-9)
@@ -253,17 +291,24 @@ def test_the_chance_to_be_kept_integrates_over_v(
 ) -> None:
     def integrand(v: float) -> float:
         point = np.array([y])
-        kept = selection_probability(point, np.array([v]), r)
+        of_last = np.array([v])
+        kept = selection_probability(point, of_last, r)
         density = stats.norm.pdf(v, 0, tau)
         return float(kept[0] * density)
 
     kink = np.sign(r) * y
     reach = 12 * tau
     inside = [kink] if abs(kink) < reach else None
-    exact = {"epsabs": 0.0, "epsrel": 1e-9, "limit": 400}  # tiny values, too
-    expected, _ = integrate.quad(integrand, -reach, reach, points=inside, **exact)
-    (got,) = kept_given_y(np.array([y]), r, tau)
-    (of_opposite_r,) = kept_given_y(np.array([y]), -r, tau)
+    exact = {
+        "points": inside,
+        "epsabs": 0.0,  # tiny values, too
+        "epsrel": 1e-9,
+        "limit": 400,
+    }
+    expected, _ = integrate.quad(integrand, -reach, reach, **exact)
+    label = np.array([y])
+    (got,) = kept_given_y(label, r, tau)
+    (of_opposite_r,) = kept_given_y(label, -r, tau)
     assert got == pytest.approx(expected, rel=1e-6, abs=1e-12)
     assert got == pytest.approx(of_opposite_r)
 
@@ -272,7 +317,8 @@ def test_the_chance_to_be_kept_integrates_over_v(
 def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
     """The figures that put the paper's Table 3, where 3.375 is the best, into
     proportion."""
-    found = reference_errors(RegressionData(r=r))
+    data = RegressionData(r=r)
+    found = reference_errors(data)
     reference = {name: errors.mean() for name, errors in found.items()}
     assert reference["zero"] == pytest.approx(2.17, abs=0.03)
     assert reference["least squares on S"] == pytest.approx(1.53, abs=0.02)

@@ -24,7 +24,8 @@ RULES = {
     "DRO": POOLED,
     "ref: majority": "none",
 }
-MEANS = dict(zip(RULES, (0.75, 0.76, 0.74, 0.5, 0.4, 0.75, 0.5), strict=True))
+MEANS_IN_ORDER = (0.75, 0.76, 0.74, 0.5, 0.4, 0.75, 0.5)
+MEANS = dict(zip(RULES, MEANS_IN_ORDER, strict=True))
 SEEDS = 6
 
 
@@ -61,9 +62,10 @@ def scores(
 
 
 def values(frame: pd.DataFrame, setting: str, method: str) -> np.ndarray:
-    here = (frame["setting"] == setting) & (frame["method"] == method)
-    is_selected = frame["selection"] == RULES[method]
-    return frame.loc[here & (is_selected), "value"].to_numpy()
+    here = frame["setting"] == setting
+    here &= frame["method"] == method
+    here &= frame["selection"] == RULES[method]
+    return frame.loc[here, "value"].to_numpy()
 
 
 def row(found: pd.DataFrame, **keys: Any) -> pd.Series:
@@ -77,7 +79,10 @@ def test_champions_meet_every_other_trained_row() -> None:
     found = compare(scores())
     assert list(found.columns) == COLUMNS
     others = ["KerHRM (first iteration)", AUTHORS, "ERM", "DRO"]
-    expected = [(c, b) for c in PROPOSED for b in others]
+    expected = []
+    for champion in PROPOSED:
+        for other in others:
+            expected.append((champion, other))
     pairs = list(zip(found["method"], found["baseline"], strict=True))
     assert pairs == expected
     assert set(found["n_seeds"]) == {SEEDS}
@@ -102,12 +107,15 @@ def test_each_pair_is_the_paired_test() -> None:
         difference = (ours - theirs).mean()
         assert one["difference"] == pytest.approx(difference)
     corrected = holm(found["p"].to_numpy())
-    assert found["p_holm"].to_numpy() == pytest.approx(corrected)
+    p_holm = found["p_holm"].to_numpy()
+    assert p_holm == pytest.approx(corrected)
     is_open = found["outcome"] == "open"
     is_above_level = found["p_holm"] > 0.05
     assert (is_open == is_above_level).all()
-    assert row(found, method=NETWORK, baseline="ERM")["outcome"] == "better"
-    assert row(found, method=NETWORK, baseline="DRO")["outcome"] == "open"
+    against_erm = row(found, method=NETWORK, baseline="ERM")
+    against_dro = row(found, method=NETWORK, baseline="DRO")
+    assert against_erm["outcome"] == "better"
+    assert against_dro["outcome"] == "open"
 
 
 def test_of_errors_the_lower_one_is_better() -> None:
@@ -116,7 +124,8 @@ def test_of_errors_the_lower_one_is_better() -> None:
     same = ["difference", "ci_low", "ci_high", "p", "p_holm"]
     assert_frame_equal(accuracy[same], error[same])
     is_better = accuracy["outcome"] == "better"
-    assert set(error.loc[is_better, "outcome"]) == {"worse"}
+    outcomes_of_error = error.loc[is_better, "outcome"]
+    assert set(outcomes_of_error) == {"worse"}
 
 
 def test_each_metric_is_a_family_of_its_own() -> None:
@@ -126,29 +135,34 @@ def test_each_metric_is_a_family_of_its_own() -> None:
     second["value"] = second["value"] ** 2
     both = pd.concat([first, second], ignore_index=True)
     found = compare(both)
-    for metric, alone in (("test_acc", first), ("worst_acc", second)):
-        rows = found[found["metric"] == metric].reset_index(drop=True)
+    of_each = {"test_acc": first, "worst_acc": second}
+    for metric, alone in of_each.items():
+        is_metric = found["metric"] == metric
+        rows = found[is_metric].reset_index(drop=True)
         assert_frame_equal(rows, compare(alone))
 
 
 def test_seeds_meet_their_own_number() -> None:
     frame = scores()
-    shuffled = frame.sample(frac=1, random_state=0).sort_values(
-        "setting", kind="stable"
-    )
+    in_any_order = frame.sample(frac=1, random_state=0)
+    shuffled = in_any_order.sort_values("setting", kind="stable")
     keys = ["method", "baseline"]
     first = compare(frame).set_index(keys).sort_index()
     second = compare(shuffled).set_index(keys).sort_index()
     assert_frame_equal(first, second)
     # one that a method was not run with has no partner
-    is_lost = (frame["method"] == "ERM") & (frame["seed"] <= 1)
+    is_lost = frame["method"] == "ERM"
+    is_lost &= frame["seed"] <= 1
     fewer = frame[~is_lost]
     found = compare(fewer)
     against_erm = found["baseline"] == "ERM"
-    assert set(found.loc[against_erm, "n_seeds"]) == {SEEDS - 2}
-    assert set(found.loc[~against_erm, "n_seeds"]) == {SEEDS}
+    seeds_against_erm = found.loc[against_erm, "n_seeds"]
+    other_seeds = found.loc[~against_erm, "n_seeds"]
+    assert set(seeds_against_erm) == {SEEDS - 2}
+    assert set(other_seeds) == {SEEDS}
     is_erm = frame["method"] == "ERM"
-    other_seeds = frame["seed"].mask(is_erm, frame["seed"] + 100)
+    seed = frame["seed"]
+    other_seeds = seed.mask(is_erm, seed + 100)
     apart = frame.assign(seed=other_seeds)
     assert "ERM" not in set(compare(apart)["baseline"])
 
@@ -156,8 +170,10 @@ def test_seeds_meet_their_own_number() -> None:
 def test_other_rules_choices_do_not_count() -> None:
     frame = scores()
     is_linear = frame["method"] == LINEAR
-    other = frame[is_linear].assign(selection="oracle", value=0.99)
-    found = compare(pd.concat([frame, other]))
+    linear = frame[is_linear]
+    other = linear.assign(selection="oracle", value=0.99)
+    both = pd.concat([frame, other])
+    found = compare(both)
     assert_frame_equal(found, compare(frame))
 
 
@@ -166,15 +182,18 @@ def test_a_failed_seed_fails_its_pairs_and_no_other() -> None:
     failed = frame["method"] == "ERM"
     failed &= frame["setting"] == "a"
     failed &= frame["seed"] == 0
-    with_a_hole = frame.assign(value=frame["value"].mask(failed))
+    values = frame["value"].mask(failed)
+    with_a_hole = frame.assign(value=values)
     found = compare(with_a_hole)
     of_erm = found["baseline"] == "ERM"
-    assert ((found["outcome"] == "failed") == of_erm).all()
+    is_failed = found["outcome"] == "failed"
+    assert (is_failed == of_erm).all()
     of_differences = found.loc[of_erm, ["difference", "p", "p_holm"]]
     assert of_differences.isna().all(axis=None)
     tests = found.loc[~of_erm, "p"].to_numpy()
     corrected = found.loc[~of_erm, "p_holm"]
-    assert corrected.to_numpy() == pytest.approx(holm(tests))
+    expected = holm(tests)
+    assert corrected.to_numpy() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -194,5 +213,6 @@ def test_where_nothing_can_be_compared(frame: pd.DataFrame) -> None:
 
 
 def test_stand_ins_have_no_outcome() -> None:
-    table = compare(scores().assign(data_source="fallback:digits"))
+    stand_ins = scores().assign(data_source="fallback:digits")
+    table = compare(stand_ins)
     assert set(table["outcome"]) == {"stand-ins"}

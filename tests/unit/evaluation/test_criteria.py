@@ -35,7 +35,9 @@ def draw_labels(task: str) -> dict[str, np.ndarray]:
     for part, n in SIZES.items():
         draws = rng.standard_normal((S, n))
         labels = draws.astype(np.float32)
-        y[part] = labels if task == "regression" else np.sign(labels)
+        if task == "classification":
+            labels = np.sign(labels)
+        y[part] = labels
     return y
 
 
@@ -100,7 +102,8 @@ def worst_inferred(scores: list[float], memberships: np.ndarray) -> float:
     for candidate in inferred:
         for weights in candidate.T:
             if weights.sum():
-                means.append(np.average(scores, weights=weights))
+                mean = np.average(scores, weights=weights)
+                means.append(mean)
     return float(min(means))
 
 
@@ -108,7 +111,8 @@ def worst_true(scores: list[float], environments: np.ndarray) -> float:
     means = []
     for number in range(N_ENVIRONMENTS):
         scores_inside = []
-        for score, environment in zip(scores, environments, strict=True):
+        pairs = zip(scores, environments, strict=True)
+        for score, environment in pairs:
             if environment == number:
                 scores_inside.append(score)
         means.append(mean_of(scores_inside))
@@ -125,13 +129,15 @@ def expected(name: str, task: str, b: int, c: int, output: str) -> float:
     scores = []
     for part in parts:
         outputs = drawn.outputs[output, part][b, c]
-        for f, label in zip(outputs, y[part][b], strict=True):
+        labels = y[part][b]
+        for f, label in zip(outputs, labels, strict=True):
             scores.append(score_of_point(f, label, task))
 
     if name == ORACLE:
         unit = UNIT[b] ** 2 if task == "regression" else 1.0
         headline = []
-        for score, environment in zip(scores, TEST_ENVIRONMENT, strict=True):
+        pairs = zip(scores, TEST_ENVIRONMENT, strict=True)
+        for score, environment in pairs:
             if environment == 0:
                 headline.append(score * unit)
         return mean_of(headline)
@@ -155,25 +161,29 @@ def test_a_criterion_by_a_loop_over_points(
         files.add("train")
     folder = write(tmp_path, task, files)
     drawn = draw_candidates(output)
-    score = CRITERIA[name].score(drawn, output, folder)
+    criterion = CRITERIA[name]
+    score = criterion.score(drawn, output, folder)
     assert score.shape == (S, C)
     assert score.dtype == np.float64
     for b in range(S):
         for c in range(C):
             value = expected(name, task, b, c, output)
-            assert score[b, c] == pytest.approx(value, rel=1e-5)
+            found = score[b, c]
+            assert found == pytest.approx(value, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", OPENED)
 def test_a_criterion_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None:
     every_file = set().union(*OPENED.values())
+    criterion = CRITERIA[name]
+    drawn = draw_candidates()
     write(tmp_path, "regression", every_file)
     for needed in OPENED[name]:
         path = tmp_path / "data" / f"{needed}.npz"
         content = path.read_bytes()
         path.unlink()
         with pytest.raises(KerhrmError, match=needed):
-            CRITERIA[name].score(draw_candidates(), "model", tmp_path)
+            criterion.score(drawn, "model", tmp_path)
         path.write_bytes(content)
 
 
@@ -186,7 +196,8 @@ def test_a_diverged_candidate_comes_last(
     criterion = CRITERIA[name]
     folder = write(tmp_path, task, OPENED[name])
     drawn = draw_candidates()
-    outputs = drawn.outputs["model", criterion.parts[-1]]
+    part = criterion.parts[-1]
+    outputs = drawn.outputs["model", part]
     sound = criterion.score(drawn, "model", folder)
     outputs[0, 1, 3] = bad  # one point of one candidate
     outputs[2] = bad  # all of a seed
@@ -194,8 +205,9 @@ def test_a_diverged_candidate_comes_last(
     spoilt = np.zeros((S, C), dtype=bool)
     spoilt[0, 1] = True
     spoilt[2] = True
-    assert (score[spoilt] == -np.inf).all()
-    assert np.array_equal(score[~spoilt], sound[~spoilt])
+    assert np.isneginf(score[spoilt]).all()
+    expected = sound[~spoilt]
+    assert np.array_equal(score[~spoilt], expected)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -204,16 +216,18 @@ def test_all_candidates_are_measured_alike(tmp_path: Path, task: str) -> None:
     folder = write(tmp_path, task, {"validation"})
     drawn = draw_candidates()
     assert drawn.memberships is not None
-    before = CRITERIA[INFERRED].score(drawn, "model", folder)
+    criterion = CRITERIA[INFERRED]
+    before = criterion.score(drawn, "model", folder)
     in_reverse = drawn.memberships[:, ::-1]
     reverse = replace(drawn, memberships=in_reverse)
-    after = CRITERIA[INFERRED].score(reverse, "model", folder)
+    after = criterion.score(reverse, "model", folder)
     np.testing.assert_array_equal(after, before)
     # where one environment has all points, it is pooled validation
-    ones = np.ones_like(drawn.memberships[..., :1])
+    of_first = drawn.memberships[..., :1]
+    ones = np.ones_like(of_first)
     single = replace(drawn, memberships=ones)
     pooled = CRITERIA[POOLED].score(single, "model", folder)
-    found = CRITERIA[INFERRED].score(single, "model", folder)
+    found = criterion.score(single, "model", folder)
     np.testing.assert_allclose(found, pooled, rtol=1e-12)
 
 
@@ -232,4 +246,5 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     for name, criterion in CRITERIA.items():
         score = criterion.score(drawn, "model", folder)
         winner = 1 if name == ORACLE else 0
-        assert score.argmax(-1).tolist() == [winner] * S
+        winners = score.argmax(-1)
+        assert winners.tolist() == [winner] * S

@@ -13,12 +13,16 @@ from kerhrm_paper.evaluation.effects import NO_EFFECT, Effect, against, decide, 
 
 NAN = float("nan")
 fractions = st.floats(0, 1)
-several = st.lists(st.floats(0, 1, width=32), min_size=2, max_size=12)
+single_precision = st.floats(0, 1, width=32)
+several = st.lists(single_precision, min_size=2, max_size=12)
 #: of several values that are not all the same up to rounding
 spread = several.filter(lambda values: np.ptp(values) > 1e-3)
 
 
-@given(pairs=st.lists(st.tuples(fractions, fractions), min_size=2, max_size=12))
+some_pairs = st.lists(st.tuples(fractions, fractions), min_size=2, max_size=12)
+
+
+@given(pairs=some_pairs)
 def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
     a, b = np.array(pairs).T
     difference = a - b
@@ -29,8 +33,10 @@ def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
     if np.ptp(difference) > 1e-3:
         two_sided = scipy.stats.ttest_rel(a, b)
         greater = scipy.stats.ttest_rel(a, b, alternative="greater")
-        assert effect.p == pytest.approx(two_sided.pvalue, abs=1e-9)
-        assert effect.p_for == pytest.approx(greater.pvalue, abs=1e-9)
+        p = two_sided.pvalue
+        p_for = greater.pvalue
+        assert effect.p == pytest.approx(p, abs=1e-9)
+        assert effect.p_for == pytest.approx(p_for, abs=1e-9)
         interval = two_sided.confidence_interval()
         assert effect.low == pytest.approx(interval.low)
         assert effect.high == pytest.approx(interval.high)
@@ -38,9 +44,10 @@ def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
         includes_zero = effect.low < 0 < effect.high
         assert significant == (not includes_zero)
     reverse = paired(b, a)
-    assert reverse.estimate == pytest.approx(-effect.estimate, abs=1e-9)
-    assert reverse.low == pytest.approx(-effect.high, abs=1e-9)
-    assert reverse.high == pytest.approx(-effect.low, abs=1e-9)
+    estimate = -reverse.estimate
+    assert estimate == pytest.approx(effect.estimate, abs=1e-9)
+    assert -reverse.low == pytest.approx(effect.high, abs=1e-9)
+    assert -reverse.high == pytest.approx(effect.low, abs=1e-9)
     assert reverse.p_for == effect.p_against
     assert reverse.p_against == effect.p_for
 
@@ -66,7 +73,8 @@ def test_pairs_that_nothing_is_known_of(a: list[float], b: list[float]) -> None:
     assert math.isnan(effect.low)
     assert math.isnan(effect.high)
     assert math.isnan(effect.p)
-    assert math.isnan(effect.estimate) == math.isnan(sum(a))
+    total = sum(a)
+    assert math.isnan(effect.estimate) == math.isnan(total)
 
 
 @given(values=spread, reference=fractions)
@@ -76,7 +84,8 @@ def test_a_reference_without_error_is_the_one_sample_test(
     effect = against(values, reference, 0.0)
     expected = scipy.stats.ttest_1samp(values, reference)
     interval = expected.confidence_interval()
-    assert effect.p == pytest.approx(expected.pvalue, abs=1e-9)
+    p = expected.pvalue
+    assert effect.p == pytest.approx(p, abs=1e-9)
     low = interval.low - reference
     assert effect.low == pytest.approx(low, abs=1e-9)
     high = interval.high - reference

@@ -20,7 +20,10 @@ from kerhrm_paper.evaluation.tables import load_paper_values
 
 SPEC = read_yaml(CHECKOUT / "config/endpoints.yaml")
 PAPER = load_paper_values(CHECKOUT / "config/paper_values.yaml")
-PRINTED = {"KerHRM": (0.724, 0.686, 0.693), "ERM": (0.400, 0.325, 0.254)}
+PRINTED = {
+    "KerHRM": (0.724, 0.686, 0.693),
+    "ERM": (0.400, 0.325, 0.254),
+}
 RATES = ("r2=0.7", "r2=0.75", "r2=0.8")
 
 
@@ -55,7 +58,8 @@ def scores(
                             "selection": selection,
                         }
                         rows.append(row)
-    return pd.DataFrame(rows).assign(data="d", data_source="synthetic")
+    frame = pd.DataFrame(rows)
+    return frame.assign(data="d", data_source="synthetic")
 
 
 def found(frame: pd.DataFrame, mark: str = "", part: str = "") -> pd.DataFrame:
@@ -72,23 +76,31 @@ def test_an_endpoint_is_a_t_test_of_the_seeds_means(
 ) -> None:
     frame = scores(shift, sd, n)
     row = found(frame).loc["KerHRM"]
-    is_own = (frame["method"] == "KerHRM") & (frame["selection"] == "own")
-    means = frame[is_own].groupby("seed")["value"].mean()
-    difference = means.mean() - np.mean(PRINTED["KerHRM"])
-    for runs, end in ((10, ""), (np.inf, "_exact")):
-        standard_error = means.std() * np.sqrt(1 / n + 1 / runs)
+    is_own = frame["method"] == "KerHRM"
+    is_own &= frame["selection"] == "own"
+    by_seed = frame[is_own].groupby("seed")
+    means = by_seed["value"].mean()
+    printed = np.mean(PRINTED["KerHRM"])
+    difference = means.mean() - printed
+    runs_of_the_paper = {"": 10, "_exact": np.inf}
+    for end, runs in runs_of_the_paper.items():
+        variance = 1 / n + 1 / runs
+        standard_error = means.std() * np.sqrt(variance)
         t = scipy.stats.t(n - 1, loc=difference, scale=standard_error)
         low = row[f"ci_low{end}"]
         high = row[f"ci_high{end}"]
         expected = t.interval(0.95)
         assert (low, high) == pytest.approx(expected)
-        p = 2 * min(t.cdf(0), t.sf(0))
+        below = t.cdf(0)
+        above = t.sf(0)
+        p = 2 * min(below, above)
         assert row[f"p{end}"] == pytest.approx(p, abs=1e-12)
         inside = low >= -0.03 and high <= 0.03
         assert (row[f"outcome{end}"] == "reproduced") == inside
         if not inside:
             word = "better" if row["difference"] > 0 else "worse"
-            assert row[f"outcome{end}"] == (word if p <= 0.05 else "open")
+            expected_outcome = word if p <= 0.05 else "open"
+            assert row[f"outcome{end}"] == expected_outcome
 
 
 def test_what_the_paper_claims_is_corrected_alone() -> None:
@@ -100,18 +112,20 @@ def test_what_the_paper_claims_is_corrected_alone() -> None:
         claimed = frame[is_kerhrm].assign(method=method)
         rng = np.random.default_rng(i)
         noise = rng.normal(0.02, 0.03, len(claimed))
-        claims.append(claimed.assign(value=claimed["value"] + noise))
+        value = claimed["value"] + noise
+        claims.append(claimed.assign(value=value))
     frame = pd.concat([frame, *claims])
     family = SPEC["family"]
     of_table = found(frame)
     of_identity = found(frame, part="H=I")
     for end in ("", "_exact"):
-        p = of_table.loc[family][f"p{end}"].sort_values()
+        p = of_table.loc[family, f"p{end}"].sort_values()
         p_holm = of_table[f"p_holm{end}"]
         smallest = p.index[0]
         doubled = min(1, 2 * p[smallest])
         assert p_holm[smallest] == pytest.approx(doubled)
-        assert p_holm[["KerHRM", "ERM"]].isna().all()
+        unclaimed = p_holm[["KerHRM", "ERM"]]
+        assert unclaimed.isna().all()
         assert of_identity[f"p_holm{end}"].isna().all()
 
 
@@ -119,10 +133,13 @@ def test_settings_apart_have_rows_of_their_own() -> None:
     frame = scores()
     apart = frame["setting"].str.endswith(",H=I")
     frame["value"] += np.where(apart, 0.2, 0.0)
-    for part, shift in (("", 0.0), ("H=I", 0.2)):
-        row = found(frame, part=part).loc["KerHRM"]
+    shifts = {"": 0.0, "H=I": 0.2}
+    for part, shift in shifts.items():
+        rows = found(frame, part=part)
+        row = rows.loc["KerHRM"]
         assert row["n_settings"] == 3
-        assert row["difference"] == pytest.approx(shift, abs=0.02)
+        difference = row["difference"]
+        assert difference == pytest.approx(shift, abs=0.02)
 
 
 def test_baselines_are_judged_as_pooled_validation_tunes_them() -> None:
@@ -140,7 +157,8 @@ def test_incomplete_scores_have_no_number_and_say_what_is_missing() -> None:
     is_lost &= frame["seed"].isin([3, 5])
     is_lost &= frame["method"] == "ERM"
     without_rows = frame[~is_lost]
-    without_values = frame.assign(value=frame["value"].mask(is_lost))
+    values = frame["value"].mask(is_lost)
+    without_values = frame.assign(value=values)
     numbers = ["mean", "difference", "ci_low", "p", "n_seeds"]
     for cut in (without_rows, without_values):
         row = found(cut).loc["ERM"]
@@ -149,7 +167,8 @@ def test_incomplete_scores_have_no_number_and_say_what_is_missing() -> None:
         assert row[numbers].isna().all()
 
     is_last_rate = frame["setting"].str.startswith("r2=0.8")
-    gone = found(frame[~is_last_rate]).loc["KerHRM"]
+    without_last = frame[~is_last_rate]
+    gone = found(without_last).loc["KerHRM"]
     assert gone["outcome"] == "incomplete"
     assert gone["reason"] == "no value: r2=0.8 (all seeds)"
 
@@ -163,8 +182,10 @@ def test_other_sizes_or_data_have_no_outcome(mark: str, source: str) -> None:
     rows = rows.loc[["KerHRM", "ERM"]]
     assert set(rows["outcome"]) == {"not comparable"}
     assert set(rows["outcome_exact"]) == {"not comparable"}
-    assert rows["reason"].str.contains("smoke|fallback:x").all()
-    assert rows["difference"].isna().all() == source.startswith("fallback:")
+    reasons = rows["reason"].str
+    assert reasons.contains("smoke|fallback:x").all()
+    is_fallback = source.startswith("fallback:")
+    assert rows["difference"].isna().all() == is_fallback
 
 
 def test_equal_means_are_told_apart_once_in_twenty() -> None:
@@ -174,10 +195,14 @@ def test_equal_means_are_told_apart_once_in_twenty() -> None:
     wrong = []
     for _ in range(300):
         frame = scores(0.0, 0.05, methods=("ERM",))
-        ours = dict(enumerate(rng.normal(0, 0.05, 10)))
-        papers = rng.normal(0, 0.05, 10).mean()  # the paper's own error
-        rate = frame["setting"].str.partition(",")[0]
-        frame["value"] = rate.map(printed) + frame["seed"].map(ours) - papers
+        noise = rng.normal(0, 0.05, 10)
+        ours = dict(enumerate(noise))
+        runs_of_the_paper = rng.normal(0, 0.05, 10)
+        papers = runs_of_the_paper.mean()  # the paper's own error
+        parts = frame["setting"].str.partition(",")
+        printed_mean = parts[0].map(printed)
+        noise_of_seed = frame["seed"].map(ours)
+        frame["value"] = printed_mean + noise_of_seed - papers
         outcome = found(frame).loc["ERM", "outcome"]
         wrong.append(outcome in ("better", "worse"))
     assert 0.01 < np.mean(wrong) < 0.09
@@ -202,6 +227,7 @@ def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
     written = tmp_path / "endpoints.csv"
     rows.to_csv(written, index=False)
     assert script.main(tmp_path) == 0
-    changed = rows.assign(mean=rows["mean"] + 1e-6)
+    means = rows["mean"] + 1e-6
+    changed = rows.assign(mean=means)
     changed.to_csv(written, index=False)
     assert script.main(tmp_path) == len(rows)

@@ -37,7 +37,10 @@ UNIT = np.array([1.0, 0.5, 3.0])  # of y, one per replicate
 def draw(seed: int) -> dict[str, np.ndarray]:
     """Normal numbers (S, n) of each part."""
     rng = np.random.default_rng(seed)
-    return {part: rng.standard_normal((S, n)) for part, n in SIZES.items()}
+    values = {}
+    for part, n in SIZES.items():
+        values[part] = rng.standard_normal((S, n))
+    return values
 
 
 def labels(task: str = "classification") -> Labels:
@@ -68,23 +71,36 @@ def share_by_environment(outputs: np.ndarray, y: np.ndarray) -> list[float]:
     shares = []
     for number in range(3):
         here = number == ENVIRONMENT
-        shares.append(share(outputs[here], y[here]))
+        outputs_here = outputs[here]
+        shares.append(share(outputs_here, y[here]))
     return shares
 
 
 def errors(outputs: np.ndarray, y: np.ndarray, unit: float) -> list[float]:
     """By test environment."""
     squares: dict[int, list[float]] = {0: [], 1: [], 2: []}
-    for output, label, number in zip(outputs, y, ENVIRONMENT, strict=True):
+    points = zip(outputs, y, ENVIRONMENT, strict=True)
+    for output, label, number in points:
         error = (output - label) * unit
         squares[number].append(error**2)
     return [statistics.fmean(values) for values in squares.values()]
 
 
 def test_accuracy_is_the_share_of_right_signs() -> None:
-    outputs = np.array([[0.1, -3.0, 2.0, 0.0], [-0.1, -3.0, -2.0, 0.0]])
-    y = np.array([[1.0, -1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
-    assert_array_equal(accuracy(outputs, y), [0.75, 0.0])
+    outputs = np.array(
+        [
+            [0.1, -3.0, 2.0, 0.0],
+            [-0.1, -3.0, -2.0, 0.0],
+        ]
+    )
+    y = np.array(
+        [
+            [1.0, -1.0, -1.0, -1.0],
+            [1.0, 1.0, 1.0, 1.0],
+        ]
+    )
+    by_predictor = accuracy(outputs, y)
+    assert_array_equal(by_predictor, [0.75, 0.0])
     ones = np.ones((S, C, 5))
     of_candidates = accuracy(ones, ones[:, :1])
     assert of_candidates.shape == (S, C)
@@ -92,11 +108,13 @@ def test_accuracy_is_the_share_of_right_signs() -> None:
 
 def test_errors_are_those_of_double_precision() -> None:
     # its square is beyond single precision
-    outputs = np.full((1, 4), 1e25, dtype=np.float32)
+    large = np.full((1, 4), 1e25)
+    outputs = large.astype(np.float32)
     y = np.zeros((1, 4), np.float32)
     environment = np.array([0, 0, 1, 1])
     squared_errors = environment_errors(outputs, y, environment)
-    assert_allclose(squared_errors, [[1e50, 1e50]], rtol=1e-6)
+    expected = [[1e50, 1e50]]
+    assert_allclose(squared_errors, expected, rtol=1e-6)
 
 
 def test_kinds_of_scores_by_loops() -> None:
@@ -109,48 +127,68 @@ def test_kinds_of_scores_by_loops() -> None:
         train = share(outputs_of_training, y.train[b])
         headline = [e < N_HEADLINE for e in ENVIRONMENT]
         outputs_of_test = outputs["test"][b][headline]
-        test = share(outputs_of_test, y.test[b][headline])
+        labels_of_seed = y.test[b]
+        test = share(outputs_of_test, labels_of_seed[headline])
         outputs_of_seed = outputs["test"][b]
-        by_environment = share_by_environment(outputs_of_seed, y.test[b])
+        by_environment = share_by_environment(outputs_of_seed, labels_of_seed)
         expected = {
             "train_acc": train,
             "test_acc": test,
             "generalisation_gap": test - train,
             "worst_acc": min(by_environment),
         }
-        scores = {metric: seeds[b] for (_, metric), seeds in pooled.items()}
+        scores = {}
+        for (_, metric), seeds in pooled.items():
+            scores[metric] = seeds[b]
         assert scores == pytest.approx(expected)
-        shares = {name: seeds[b] for (name, _), seeds in shifted.items()}
+        shares = {}
+        for (name, _), seeds in shifted.items():
+            shares[name] = seeds[b]
         assert list(shares) == NAMES
-        assert list(shares.values()) == pytest.approx(by_environment)
+        in_order = list(shares.values())
+        assert in_order == pytest.approx(by_environment)
 
     y = labels("regression")
     pooled = metrics(outputs, y, "mean_error")
     by_period = metrics(outputs, y, "period")
-    assert list(by_period) == [(f"period={name}", "mse") for name in NAMES]
+    expected_keys = [(f"period={name}", "mse") for name in NAMES]
+    assert list(by_period) == expected_keys
     for b in range(S):
         outputs_of_test = outputs["test"][b]
-        each = errors(outputs_of_test, y.test[b], UNIT[b])
-        mean = statistics.fmean(each[:N_HEADLINE])
-        deviation = statistics.stdev(each[:N_HEADLINE])
-        values = [seeds[b] for seeds in by_period.values()]
+        labels_of_seed = y.test[b]
+        each = errors(outputs_of_test, labels_of_seed, UNIT[b])
+        of_headline = each[:N_HEADLINE]
+        mean = statistics.fmean(of_headline)
+        deviation = statistics.stdev(of_headline)
+        values = []
+        for seeds in by_period.values():
+            values.append(seeds[b])
         assert values == pytest.approx(each)
-        assert pooled["", "mean_error"][b] == pytest.approx(mean)
-        assert pooled["", "error_sd"][b] == pytest.approx(deviation)
+        mean_error = pooled["", "mean_error"][b]
+        error_sd = pooled["", "error_sd"][b]
+        worst_error = pooled["", "worst_error"][b]
+        assert mean_error == pytest.approx(mean)
+        assert error_sd == pytest.approx(deviation)
         worst = max(each)
-        assert pooled["", "worst_error"][b] == pytest.approx(worst)
+        assert worst_error == pytest.approx(worst)
 
 
-@given(st.permutations(range(SIZES["test"])), st.sampled_from(["accuracy", "shift"]))
+orders = st.permutations(range(SIZES["test"]))
+kinds = st.sampled_from(["accuracy", "shift"])
+
+
+@given(orders, kinds)
 def test_the_order_of_the_test_rows_does_not_matter(
     order: list[int], kind: str
 ) -> None:
     y = labels()
     outputs = draw(0)
     environment = y.test_environment[order]
-    moved = replace(y, test=y.test[:, order], test_environment=environment)
+    moved_y = y.test[:, order]
+    moved = replace(y, test=moved_y, test_environment=environment)
     permuted = outputs["test"][:, order]
-    of_moved = metrics(outputs | {"test": permuted}, moved, kind)
+    moved_outputs = outputs | {"test": permuted}
+    of_moved = metrics(moved_outputs, moved, kind)
     for key, values in metrics(outputs, y, kind).items():
         assert_allclose(of_moved[key], values)
 
@@ -165,13 +203,17 @@ def test_further_environments_change_the_worst_alone() -> None:
         test_environment=np.zeros(2, dtype=int),
         names=NAMES[:1],
     )
-    of_first = {**outputs, "test": outputs["test"][:, ENVIRONMENT == 0]}
+    is_first = ENVIRONMENT == 0
+    test = outputs["test"][:, is_first]
+    of_first = outputs | {"test": test}
     before = metrics(of_first, alone, "accuracy")
     after = metrics(outputs, y, "accuracy")
-    assert set(after) - set(before) == {("", "worst_acc")}
+    added = set(after) - set(before)
+    assert added == {("", "worst_acc")}
     for key, values in before.items():
         assert_array_equal(after[key], values)
-    assert (after["", "worst_acc"] <= after["", "test_acc"]).all()
+    worst = after["", "worst_acc"]
+    assert (worst <= after["", "test_acc"]).all()
 
 
 def test_of_a_single_environment_there_is_no_worst() -> None:
@@ -185,7 +227,8 @@ def test_of_a_single_environment_there_is_no_worst() -> None:
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             found = metrics(draw(0), y, kind)
-        assert not {"worst_acc", "worst_error"} & {metric for _, metric in found}
+        names = {metric for _, metric in found}
+        assert not {"worst_acc", "worst_error"} & names
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -205,12 +248,14 @@ def test_constants() -> None:
         here = y.test_environment == number
         labels_here = y.test[:, here]
         mean = labels_here.mean(1, keepdims=True)
-        expected = np.repeat(mean, here.sum(), axis=1)
+        n_here = here.sum()
+        expected = np.repeat(mean, n_here, axis=1)
         assert_allclose(period_means[:, here], expected)
     training_means = constant_outputs(y, None)
     for b in range(S):
         outputs_of_seed = training_means["test"][b]
-        assert set(outputs_of_seed) == {y.train[b].mean()}
+        mean = y.train[b].mean()
+        assert set(outputs_of_seed) == {mean}
     zeros = constant_outputs(y, 0.0)
     assert not zeros["train"].any()
 
@@ -221,7 +266,8 @@ def memberships(k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarr
     concentration = np.full(k, 0.3)
     r = rng.dirichlet(concentration, (S, N))
     y = rng.choice([-1.0, 1.0], (S, N))
-    c = rng.choice([0, 1], (S, N), p=[0.3, 0.7])
+    shares = [0.3, 0.7]
+    c = rng.choice([0, 1], (S, N), p=shares)
     return r, y, c
 
 
@@ -231,10 +277,10 @@ def by_loop(r: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
 
     def p(label: float, colour: int, environment: int) -> float:
         """P(Y = label | colour, environment), smoothed."""
-        points = [i for i in range(n) if c[i] == colour]
-        same_label = [i for i in points if y[i] == label]
-        count = sum(r[i, environment] for i in same_label)
-        size = sum(r[i, environment] for i in points)
+        of_colour = [i for i in range(n) if c[i] == colour]
+        same_label = [i for i in of_colour if y[i] == label]
+        count = r[same_label, environment].sum()
+        size = r[of_colour, environment].sum()
         return (count + 0.5) / (size + 1)
 
     total = 0.0
@@ -251,7 +297,10 @@ def by_loop(r: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_divergence_by_a_loop(k: int) -> None:
     r, y, c = memberships(k)
-    expected = [by_loop(r[b], y[b], c[b]) for b in range(S)]
+    expected = []
+    for b in range(S):
+        of_seed = (r[b], y[b], c[b])
+        expected.append(by_loop(*of_seed))
     assert_allclose(divergence(r, y, c), expected)
 
 

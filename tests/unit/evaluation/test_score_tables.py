@@ -14,7 +14,10 @@ from kerhrm_paper.evaluation.tables import load_paper_values, make_table
 INFERRED = "worst inferred environment"
 POOLED = "pooled validation"
 
-PAPER = {("t", "s", "ERM", "test_acc"): 0.7, ("t", "s", "KerHRM-s", "test_acc"): 0.6}
+PAPER = {
+    ("t", "s", "ERM", "test_acc"): 0.7,
+    ("t", "s", "KerHRM-s", "test_acc"): 0.6,
+}
 ROWS = [
     ("s", "erm", "ERM", POOLED),
     ("s", "erm", "ERM", "oracle"),
@@ -31,7 +34,8 @@ def seeds_of(
     values = values or {}
     rows = []
     for setting, learner, method, selection in ROWS:
-        by_seed = values.get(method, [0.70, 0.71, 0.69, 0.70])
+        usual = [0.70, 0.71, 0.69, 0.70]
+        by_seed = values.get(method, usual)
         for seed, value in enumerate(by_seed):
             row = {
                 "data": "d",
@@ -84,20 +88,23 @@ def test_cells_with_the_papers_values() -> None:
     ("mark", "source"), [("smoke sizes", "mnist"), ("", "fallback:digits")]
 )
 def test_other_sizes_and_fallback_data_are_not_compared(mark: str, source: str) -> None:
-    cells = make_table(seeds_of(source=source), "t", mark, PAPER)
+    scores = seeds_of(source=source)
+    cells = make_table(scores, "t", mark, PAPER)
     assert cells["paper"].isna().all()
     assert set(cells["verdict"]) == {"", "not comparable"}
 
 
 def test_a_single_seed_has_no_interval() -> None:
     one_seed = {method: [0.7] for _, _, method, _ in ROWS}
-    cells = make_table(seeds_of(one_seed), "t", "", PAPER)
+    scores = seeds_of(one_seed)
+    cells = make_table(scores, "t", "", PAPER)
     intervals = cells[["std", "ci_low", "ci_high"]]
     assert intervals.isna().all(axis=None)
 
 
 def test_a_failed_seed_fails_its_cell() -> None:
-    scores = seeds_of({"ERM": [0.7, float("nan"), 0.7, 0.7]})
+    with_a_hole = [0.7, float("nan"), 0.7, 0.7]
+    scores = seeds_of({"ERM": with_a_hole})
     cells = make_table(scores, "t", "", PAPER)
     failed = cell(cells, "s", "ERM")
     assert failed["verdict"] == "failed"

@@ -35,14 +35,17 @@ def labels(task: str) -> dict[str, np.ndarray]:
     y = {}
     for part, n in SIZES.items():
         values = rng.standard_normal((S, n))
-        y[part] = np.sign(values) if task == "classification" else values
+        if task == "classification":
+            values = np.sign(values)
+        y[part] = values
     return y
 
 
 def channels() -> np.ndarray:
     """Colour of every training image."""
     rng = np.random.default_rng(5)
-    return rng.choice([0, 1], (S, SIZES["train"]))
+    n = SIZES["train"]
+    return rng.choice([0, 1], (S, n))
 
 
 def write_data(folder: Path, task: str) -> None:
@@ -54,7 +57,8 @@ def write_data(folder: Path, task: str) -> None:
         "n_headline": 2,
     }
     channel_of_image = channels()[..., None, None]
-    in_channel = channel_of_image == np.arange(2)[:, None]
+    both_channels = np.arange(2)[:, None]
+    in_channel = channel_of_image == both_channels
     images = 0.8 * in_channel * np.ones(SIDE**2)
     x = images.reshape(S, SIZES["train"], -1)
     alternating = np.arange(9) % 2
@@ -79,7 +83,9 @@ def outputs(seed: int, *names: str) -> dict[str, dict[str, np.ndarray]]:
     rng = np.random.default_rng(seed)
     made = {}
     for name in names:
-        parts = {part: rng.standard_normal((S, n)) for part, n in SIZES.items()}
+        parts = {}
+        for part, n in SIZES.items():
+            parts[part] = rng.standard_normal((S, n))
         made[name] = parts
     return made
 
@@ -175,17 +181,21 @@ def test_every_output_under_every_criterion(run: Path) -> None:
     # the predictions of another name with the same options
     other_name = "kerhrm+select=pooled"
     for b, seed in enumerate(SEEDS):
-        expected = accuracy(network["test"][b], y[b])
-        assert cells["kerhrm", "KerHRM", INFERRED, "test_acc", seed] == expected
-        expected = accuracy(linear["test"][b], y[b])
-        assert cells[other_name, "Linear", POOLED, "test_acc", seed] == expected
+        labels_of_seed = y[b]
+        expected = accuracy(network["test"][b], labels_of_seed)
+        of_network = cells["kerhrm", "KerHRM", INFERRED, "test_acc", seed]
+        assert of_network == expected
+        expected = accuracy(linear["test"][b], labels_of_seed)
+        of_linear = cells[other_name, "Linear", POOLED, "test_acc", seed]
+        assert of_linear == expected
 
 
 def test_tables_choose_outputs_and_labels(run: Path) -> None:
     erm, kerhrm, *_ = ROWS_OF_TABLE
+    linear = {"linear": "Linear"}
     rows = (
         replace(erm, setting="S"),
-        replace(kerhrm, setting="S,K=2", titles={"linear": "Linear"}),
+        replace(kerhrm, setting="S,K=2", titles=linear),
     )
     chosen = table(rows=rows, labels={DATA: "S"})
     scores = score_table(chosen, FACTS, N_SEEDS, run)
@@ -202,9 +212,13 @@ def test_tables_choose_outputs_and_labels(run: Path) -> None:
 @pytest.mark.parametrize("kind", ["mean_error", "period"])
 def test_kinds_have_their_settings_and_constants(tmp_path: Path, kind: str) -> None:
     run = write(tmp_path, TASKS[kind])
-    scores = score_table(table(kind), FACTS, N_SEEDS, run)
+    of_kind = table(kind)
+    scores = score_table(of_kind, FACTS, N_SEEDS, run)
     settings = list(scores["setting"].unique())
-    expected = {"mean_error": ["s,x=1"], "period": ["period=a,x=1", "period=b,x=1"]}
+    expected = {
+        "mean_error": ["s,x=1"],
+        "period": ["period=a,x=1", "period=b,x=1"],
+    }
     assert settings == expected[kind]
     constant = {"mean_error": "predict zero", "period": "predict the mean"}
     assert f"ref: {constant[kind]}" in set(scores["method"])
@@ -220,7 +234,9 @@ def replicates_of(scores: pd.DataFrame) -> dict[tuple[str, str], int]:
 def test_replicates_are_the_first_ones_of_the_data(run: Path) -> None:
     """A learner with fewer seeds than others; reference rows have all."""
     whole = outputs(0, "model")["model"]
-    few = {part: array[:2] for part, array in whole.items()}
+    few = {}
+    for part, array in whole.items():
+        few[part] = array[:2]
     save_predictions(run / DATA / "erm/predictions.npz", {"model": few})
     n_seeds = N_SEEDS | {f"{DATA}/erm": 2}
     scores = score_table(table(), FACTS, n_seeds, run)
@@ -232,10 +248,12 @@ def test_replicates_are_the_first_ones_of_the_data(run: Path) -> None:
 
 def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
     whole = score_table(table(), FACTS, N_SEEDS, run)
-    scores = score_table(table(n_seeds=2), FACTS, N_SEEDS, run)
+    shown = table(n_seeds=2)
+    scores = score_table(shown, FACTS, N_SEEDS, run)
     n = replicates_of(scores)
     assert set(n.values()) == {2}
-    is_first = whole["seed"].isin(SEEDS[:2])
+    first_seeds = SEEDS[:2]
+    is_first = whole["seed"].isin(first_seeds)
     first = whole[is_first].reset_index(drop=True)
     pd.testing.assert_frame_equal(scores, first)
 
@@ -243,8 +261,11 @@ def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
 def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
     path = run / DATA / "erm/predictions.npz"
     whole = outputs(0, "model")["model"]
-    few = {part: array[:2] for part, array in whole.items()}
-    for broken in ({"other": whole}, {"model": few}):
+    few = {}
+    for part, array in whole.items():
+        few[part] = array[:2]
+    of_another_name = {"other": whole}
+    for broken in (of_another_name, {"model": few}):
         save_predictions(path, broken)
         with pytest.raises(KerhrmError, match=r"erm.predictions\.npz"):
             score_table(table(), FACTS, N_SEEDS, run)
@@ -259,16 +280,19 @@ def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
 
 def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
     made = outputs(0, "model")
-    made["model"]["validation"][1, 0] = math.nan  # no metric uses it
+    validation = made["model"]["validation"]
+    validation[1, 0] = math.nan  # no metric uses it
     save_predictions(run / DATA / "erm/predictions.npz", made)
     rows = score_table(table(), FACTS, N_SEEDS, run)
     rows = rows[rows["method"] == "ERM"]
     failed = rows["seed"] == SEEDS[1]
-    assert rows.loc[failed, "value"].isna().all()
+    values_of_failed = rows.loc[failed, "value"]
+    assert values_of_failed.isna().all()
     n_outputs = sum(SIZES.values())
     reasons = set(rows.loc[failed, "reason"])
     assert reasons == {f"diverged: 1 of {n_outputs} outputs are not finite"}
-    assert rows.loc[~failed, "value"].notna().all()
+    other_values = rows.loc[~failed, "value"]
+    assert other_values.notna().all()
 
 
 @pytest.mark.parametrize("generator", ["colored_mnist", "classification"])
@@ -276,23 +300,29 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
     rng = np.random.default_rng(3)
     n = 3
     concentration = np.ones(2)
-    members = rng.dirichlet(concentration, (S, n, SIZES["train"]))
+    n_train = SIZES["train"]
+    members = rng.dirichlet(concentration, (S, n, n_train))
     after = {}
     for part in ("train", "test"):
-        after[part] = rng.standard_normal((S, n, SIZES[part]))
+        shape = (S, n, SIZES[part])
+        after[part] = rng.standard_normal(shape)
+    numbers = np.broadcast_to(np.arange(n), (S, n))
     save_predictions(
         run / DATA / "kerhrm/predictions.npz",
         outputs(1, "linear"),
-        iterations=np.broadcast_to(np.arange(n), (S, n)),
+        iterations=numbers,
         iteration_train=after["train"],
         iteration_test=after["test"],
         iteration_memberships=members,
     )
-    row = replace(ROWS_OF_TABLE[1], titles={"linear": "Linear"})
-    facts = {DATA: FACTS[DATA] | {"generator": generator}}
+    kerhrm = ROWS_OF_TABLE[1]
+    row = replace(kerhrm, titles={"linear": "Linear"})
+    facts_of_data = FACTS[DATA] | {"generator": generator}
+    facts = {DATA: facts_of_data}
     iterations = table("iterations", rows=(row,))
     scores = score_table(iterations, facts, N_SEEDS, run)
-    cells = scores.set_index(["setting", "metric", "seed"])["value"]
+    indexed = scores.set_index(["setting", "metric", "seed"])
+    cells = indexed["value"]
     coloured = generator == "colored_mnist"
     n_metrics = 2 * n + coloured * (n - 1)
     assert len(cells) == n_metrics * S
@@ -307,17 +337,21 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
         if coloured and t:
             memberships = members[:, t]
             expected = divergence(memberships, y["train"], channels())
-            found = [cells[setting, "d_kl", seed] for seed in SEEDS]
+            found = []
+            for seed in SEEDS:
+                found.append(cells[setting, "d_kl", seed])
             np.testing.assert_allclose(found, expected)
 
 
 def test_closed_forms_have_a_row_per_seed(run: Path) -> None:
     options = {"r2": 0.8}
-    facts = FACTS[DATA] | {"generator": "classification", "options": options}
-    rows = score_table(table(), {DATA: facts}, N_SEEDS, run)
+    changed = {"generator": "classification", "options": options}
+    facts = {DATA: FACTS[DATA] | changed}
+    rows = score_table(table(), facts, N_SEEDS, run)
     is_reference = rows["learner"] == ""
     is_closed_form = is_reference & (rows["method"] != "ref: majority")
-    indexed = rows[is_closed_form].set_index(["method", "metric", "seed"])
+    closed_form_rows = rows[is_closed_form]
+    indexed = closed_form_rows.set_index(["method", "metric", "seed"])
     closed = indexed["value"]
     expected = {}
     for name, values in closed_forms("classification", options).items():

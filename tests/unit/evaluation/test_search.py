@@ -15,8 +15,15 @@ from kerhrm_paper.runs.arrays import load_arrays, save_arrays, save_stacked
 M = 8
 DATA = ("d+r2=0.7", "d+r2=0.75")
 CANDIDATES: dict[str, list[dict[str, Any]]] = {
-    "dro": [{"rho": 0.1}, {"rho": 0.5}, {"rho": 1.0}],
-    "irm": [{"penalty_weight": 1e3}, {"penalty_weight": 1e4}],
+    "dro": [
+        {"rho": 0.1},
+        {"rho": 0.5},
+        {"rho": 1.0},
+    ],
+    "irm": [
+        {"penalty_weight": 1e3},
+        {"penalty_weight": 1e4},
+    ],
 }
 HAVE = {"dro": ["pooled"], "irm": ["worst_true", "pooled"]}
 #: how many of the points every seed's candidates get right, (seeds, candidates)
@@ -32,7 +39,8 @@ HITS = {
 def right(count: np.ndarray) -> np.ndarray:
     """(..., M) for labels of 1: the last ``count`` points are right."""
     first_right = M - count[..., None]
-    return np.where(np.arange(M) >= first_right, 1.0, -1.0)
+    is_right = np.arange(M) >= first_right
+    return np.where(is_right, 1.0, -1.0)
 
 
 def named(learner: str, candidate: int) -> str:
@@ -84,7 +92,11 @@ def save_candidate(folder: Path, learner: str, data: str, candidate: int) -> Non
     hits = right(counts[:, candidate])
     in_reverse = counts[:, ::-1]
     hits_on_test = right(in_reverse[:, candidate])
-    parts = {"train": hits, "validation": hits, "test": hits_on_test}
+    parts = {
+        "train": hits,
+        "validation": hits,
+        "test": hits_on_test,
+    }
     path = folder / named(learner, candidate) / "predictions.npz"
     save_predictions(path, {"model": parts})
 
@@ -93,7 +105,8 @@ def save_candidate(folder: Path, learner: str, data: str, candidate: int) -> Non
 def run(tmp_path: Path) -> Path:
     """A run of the preset tuning on two data."""
     halves = np.arange(M) // (M // 2)
-    environments = {"validation": np.stack([halves, halves])}
+    of_both_seeds = np.stack([halves, halves])
+    environments = {"validation": of_both_seeds}
     for data in DATA:
         folder = tmp_path / data
         save_labels(folder, "train")
@@ -128,12 +141,16 @@ def mean_over_seeds(learner: str, data: str, candidate: int, criterion: str) -> 
     count = hits[:, candidate]
     if criterion == "worst_true":  # the worst environment is the one with all misses
         half = M / 2
-        return float(np.mean((count - half) / half))
+        of_worst = (count - half) / half
+        return float(np.mean(of_worst))
     return float(np.mean(count / M))
 
 
 def mean_over_data(learner: str, candidate: int, criterion: str) -> float:
-    means = [mean_over_seeds(learner, data, candidate, criterion) for data in DATA]
+    means = []
+    for data in DATA:
+        mean = mean_over_seeds(learner, data, candidate, criterion)
+        means.append(mean)
     return float(np.mean(means))
 
 
@@ -143,7 +160,8 @@ def test_the_search_has_a_row_per_candidate(run: Path) -> None:
     for learner, tried in CANDIDATES.items():
         for c, options in enumerate(tried):
             expected.append((learner, c, options))
-    for row, (learner, c, options) in zip(rows, expected, strict=True):
+    found = zip(rows, expected, strict=True)
+    for row, (learner, c, options) in found:
         assert row["learner"] == named(learner, c)
         assert row["options"] == json.dumps(options)
         for criterion in (*HAVE[learner], ORACLE):
@@ -188,10 +206,10 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
     for c, k in enumerate((10, 20)):
         outputs = {}
         for output in ("network", "linear"):
-            hits = np.array([hits_on_training[output][c]] * 2)
-            train = right(hits)
-            hits = np.array([hits_held_out[output][c]] * 2)
-            held_out = right(hits)
+            n_right = hits_on_training[output][c]
+            train = right(np.full(2, n_right))
+            n_right = hits_held_out[output][c]
+            held_out = right(np.full(2, n_right))
             outputs[output] = {
                 "train": train,
                 "validation": held_out,
@@ -205,14 +223,20 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
             "criteria": ["worst_inferred", "pooled"],
         }
     scores = search(params, run)
+    pooled_scores = scores["pooled"].tolist()
+    inferred_scores = scores["worst_inferred"].tolist()
     pooled = [(4 + 2) / 2 / M, (6 + 8) / 2 / M]
-    inferred = [(4 + (0 + 2) / 2) / 2 / M, (6 + (8 + 8) / 2) / 2 / M]
-    assert scores["pooled"].tolist() == pytest.approx(pooled)
-    assert scores["worst_inferred"].tolist() == pytest.approx(inferred)
+    # of the linear output the mean of its training and its validation points
+    linear = [(0 + 2) / 2, (8 + 8) / 2]
+    inferred = [(4 + linear[0]) / 2 / M, (6 + linear[1]) / 2 / M]
+    assert pooled_scores == pytest.approx(pooled)
+    assert inferred_scores == pytest.approx(inferred)
 
 
 def test_candidates_may_infer_different_numbers_of_environments(tmp_path: Path) -> None:
-    ones = {part: np.ones((2, M)) for part in ("train", "validation", "test")}
+    ones = {}
+    for part in ("train", "validation", "test"):
+        ones[part] = np.ones((2, M))
     one = tmp_path / "0.npz"
     three = tmp_path / "1.npz"
     save_predictions(one, {"model": ones})
@@ -225,7 +249,9 @@ def test_candidates_may_infer_different_numbers_of_environments(tmp_path: Path) 
     assert memberships is not None
     assert memberships.shape == (2, 2, 2 * M, 3)
     by_candidate = memberships.sum((0, 2))
-    assert by_candidate.tolist() == [[4 * M, 0, 0], [4 * M] * 3]
+    of_one = [4 * M, 0, 0]
+    of_three = [4 * M] * 3
+    assert by_candidate.tolist() == [of_one, of_three]
 
 
 @pytest.mark.parametrize(
@@ -242,11 +268,11 @@ def test_equals_go_to_the_first_candidate(
     values: list[list[float]], winner: int
 ) -> None:
     tried = CANDIDATES["dro"]
-    table = pd.DataFrame(
-        {
-            "learner": [named("dro", c) for c in range(3)],
-            "options": [json.dumps(options) for options in tried],
-            "pooled": np.mean(values, axis=0),
-        }
-    )
-    assert best(table) == {"dro": {"pooled": tried[winner]}}
+    columns = {
+        "learner": [named("dro", candidate) for candidate in range(3)],
+        "options": [json.dumps(options) for options in tried],
+        "pooled": np.mean(values, axis=0),
+    }
+    table = pd.DataFrame(columns)
+    selected = {"pooled": tried[winner]}
+    assert best(table) == {"dro": selected}

@@ -18,7 +18,8 @@ from kerhrm_paper.evaluation.statistics import holm, summarise, tail
 
 NAN = float("nan")
 KEYS = ["mean", "std", "n_seeds", "ci_low", "ci_high"]
-accuracies = st.lists(st.floats(0, 1, width=32), min_size=2, max_size=12)
+single_precision = st.floats(0, 1, width=32)
+accuracies = st.lists(single_precision, min_size=2, max_size=12)
 #: of several values that are not all the same up to rounding
 spread = accuracies.filter(lambda values: np.ptp(values) > 1e-3)
 p_values = st.floats(0, 1)
@@ -57,7 +58,8 @@ def test_a_single_seed_has_neither_deviation_nor_interval() -> None:
 
 
 def test_equal_seeds_have_a_point_for_an_interval() -> None:
-    got = summarise(np.array([0.7, 0.7, 0.7]))
+    equal = np.array([0.7] * 3)
+    got = summarise(equal)
     assert got["std"] == 0
     assert got["mean"] == pytest.approx(0.7)
     assert got["ci_low"] == got["mean"]
@@ -69,7 +71,8 @@ def test_a_seed_without_a_value_leaves_none(values: list[float]) -> None:
     got = summarise(np.array(values))
     assert list(got) == KEYS
     assert got.pop("n_seeds") == len(values)
-    assert all(map(math.isnan, got.values()))
+    for number in got.values():
+        assert math.isnan(number)
 
 
 SAMPLES = 2000
@@ -134,7 +137,9 @@ def test_a_reference_without_error_is_the_one_sample_test(
     got = summarise(values)
     expected = scipy.stats.ttest_1samp(values, reference)
     distance = abs(got["mean"] - reference)
-    p = 2 * tail(distance, got["std"], len(values))
+    n = len(values)
+    one_sided = tail(distance, got["std"], n)
+    p = 2 * one_sided
     assert p == pytest.approx(expected.pvalue, abs=1e-9)
 
 
@@ -144,7 +149,8 @@ def test_equivalence_is_two_one_sided_tests_and_an_interval_inside(
 ) -> None:
     got = summarise(values)
     distance = abs(got["mean"] - reference)
-    p = tail(margin - distance, got["std"], len(values))
+    n = len(values)
+    p = tail(margin - distance, got["std"], n)
 
     least = reference - margin
     most = reference + margin
@@ -153,11 +159,13 @@ def test_equivalence_is_two_one_sided_tests_and_an_interval_inside(
     less_sure = max(above.pvalue, below.pvalue)
     assert p == pytest.approx(less_sure, abs=1e-9)
 
-    interval = scipy.stats.ttest_1samp(values, reference).confidence_interval(0.90)
+    test = scipy.stats.ttest_1samp(values, reference)
+    interval = test.confidence_interval(0.90)
     low = interval.low - reference
     high = interval.high - reference
     if abs(p - 0.05) > 1e-9:
-        assert (p < 0.05) == (-margin < low and high < margin)
+        inside = -margin < low and high < margin
+        assert (p < 0.05) == inside
 
 
 @pytest.mark.parametrize(("seeds", "runs"), [(5, 5), (10, 10), (10, 5)])
@@ -178,14 +186,17 @@ def test_both_tests_have_their_size_beside_the_papers_own_error(
         distance = values.mean() - reference
         std = values.std(ddof=1)
         error = std / runs**0.5
-        p_different = 2 * tail(abs(distance), std, seeds, error)
+        one_sided = tail(abs(distance), std, seeds, error)
+        p_different = 2 * one_sided
         different += p_different <= 0.05
         # truly a margin apart: to call that equal is the error of the other kind
         apart = abs(distance - margin)
         p_equivalent = tail(margin - apart, std, seeds, error)
         equivalent += p_equivalent <= 0.05
-    assert different / samples == pytest.approx(0.05, abs=0.015)
-    assert equivalent / samples == pytest.approx(0.05, abs=0.015)
+    share_different = different / samples
+    share_equivalent = equivalent / samples
+    assert share_different == pytest.approx(0.05, abs=0.015)
+    assert share_equivalent == pytest.approx(0.05, abs=0.015)
 
 
 def test_a_single_seed_is_no_test() -> None:
@@ -204,7 +215,8 @@ def test_holm_by_hand() -> None:
     # .005 x 4, .01 x 3, .03 x 2, and .04 x 1, which may not fall below the one before
     corrected = holm([0.01, 0.04, 0.03, 0.005])
     assert corrected == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
+    above_one = holm([0.6, 0.7])
+    assert above_one == pytest.approx([1.0, 1.0])
     assert list(holm([0.04])) == [0.04]
     assert len(holm([])) == 0
 
@@ -217,26 +229,36 @@ def test_holm_closes_bonferroni(p: list[float]) -> None:
     expected = [0.0] * len(p)
     for size in range(1, len(p) + 1):
         for tested in combinations(hypotheses, size):
-            bonferroni = min(1, size * min(p[i] for i in tested))
+            smallest = min(p[i] for i in tested)
+            bonferroni = min(1, size * smallest)
             for i in tested:
                 expected[i] = max(expected[i], bonferroni)
-    assert list(holm(p)) == pytest.approx(expected)
+    corrected = list(holm(p))
+    assert corrected == pytest.approx(expected)
 
 
-@given(p=hnp.arrays(float, st.integers(1, 20), elements=p_values), data=st.data())
+some_p_values = hnp.arrays(float, st.integers(1, 20), elements=p_values)
+
+
+@given(p=some_p_values, data=st.data())
 def test_holm_knows_no_order_and_ignores_what_is_no_test(
     p: np.ndarray, data: st.DataObject
 ) -> None:
     adjusted = holm(p)
-    permutation = data.draw(st.permutations(range(len(p))))
+    orders = st.permutations(range(len(p)))
+    permutation = data.draw(orders)
     order = np.array(permutation)
-    assert_array_equal(holm(p[order]), adjusted[order])
+    p_in_order = p[order]
+    assert_array_equal(holm(p_in_order), adjusted[order])
     with_holes = holm([NAN, *p, NAN])
     assert_array_equal(with_holes, [NAN, *adjusted, NAN])
-    bonferroni = np.minimum(1, len(p) * p)
+    corrected = len(p) * p
+    bonferroni = np.minimum(1, corrected)
     assert (adjusted >= p).all()
     assert (adjusted <= bonferroni).all()
     ascending = adjusted[np.argsort(p)]
     assert (np.diff(ascending) >= 0).all()
-    with_another = holm([*p, data.draw(p_values)])
-    assert (with_another[:-1] >= adjusted - 1e-12).all()
+    another = data.draw(p_values)
+    with_another = holm([*p, another])
+    p_before = adjusted - 1e-12
+    assert (with_another[:-1] >= p_before).all()

@@ -38,7 +38,8 @@ def test_they_are_the_reduced_features(
     features = NTFMap.fit(network, x, 5)
     psi, f0 = features.transform(new)
 
-    every = features.linearise(torch.eye(5).double())
+    identity = torch.eye(5).double()
+    every = features.linearise(identity)
     outputs, along = every(new)
     assert_allclose(outputs, f0, atol=1e-5)
     size = float(psi.abs().max())
@@ -47,7 +48,8 @@ def test_they_are_the_reduced_features(
     theta = torch.randn(5, 1).double()
     single = features.linearise(theta).to("cpu")
     _, one = single(new)
-    assert_allclose(one, along @ theta, rtol=1e-9, atol=1e-9)
+    expected = along @ theta
+    assert_allclose(one, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("options", NETWORKS.values(), ids=NETWORKS)
@@ -57,19 +59,25 @@ def test_they_are_products_with_the_jacobian(
     x = torch.randn(100, 4, generator=random)
     new = torch.randn(70, 4, generator=random)
     network = build(options, 3, 4)
-    c = torch.randn(100, 2, generator=random).double()
+    c = torch.randn(100, 2, generator=random)
+    c = c.double()
 
     def phi(points: Tensor) -> Tensor:
         """(n, p), by automatic differentiation."""
-        weights = {name: w.double() for name, w in network.weights.items()}
+        in_double = network.to(torch.float64)
         points = points.double().requires_grad_()  # which no kernel of a CPU takes
-        jacobian = jacrev(lambda w: network.forward(w, points))(weights)
+
+        def outputs(weights: dict[str, Tensor]) -> Tensor:
+            return network.forward(weights, points)
+
+        jacobian = jacrev(outputs)(in_double.weights)
         columns = [part.flatten(1) for part in jacobian.values()]
         return torch.cat(columns, 1).detach()
 
     linear = Linearisation.along(network, x, c)
     _, along = linear(new)
-    expected = phi(new) @ phi(x).T @ c
+    kernel = phi(new) @ phi(x).T
+    expected = kernel @ c
     assert_allclose(along, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -81,7 +89,8 @@ def test_landmarks_are_carried_over_as_well(random: torch.Generator) -> None:
     found = NystroemMap.fit(network, x, 5, options)
     psi, _ = found.transform(new)
 
-    every = found.linearise(torch.eye(5).double())
+    identity = torch.eye(5).double()
+    every = found.linearise(identity)
     _, along = every(new)
     size = float(psi.abs().max())
     assert_allclose(along, psi, atol=1e-3 * size)
@@ -91,12 +100,15 @@ def test_blocks_make_no_difference() -> None:
     n = BLOCK + 3
     x = torch.randn(n, 2)
     c = torch.randn(n, 1).double()
-    network = build(NetworkOptions(widths=[4]), 0, 2)
-    _, whole = Linearisation.along(network, x, c)(x)
+    options = NetworkOptions(widths=[4])
+    network = build(options, 0, 2)
+    linear = Linearisation.along(network, x, c)
+    _, whole = linear(x)
 
     last = x[-5:]
     total = np.zeros((5, 1))
-    for points, weights in zip(x.split(50), c.split(50), strict=True):
+    blocks = zip(x.split(50), c.split(50), strict=True)
+    for points, weights in blocks:
         part = Linearisation.along(network, points, weights)
         _, along = part(last)
         total += along.numpy()

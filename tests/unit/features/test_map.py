@@ -23,7 +23,8 @@ NETWORKS = {
 
 @pytest.fixture(params=NETWORKS)
 def network(request: pytest.FixtureRequest) -> Network:
-    network = build(NETWORKS[request.param], 4, D)
+    options = NETWORKS[request.param]
+    network = build(options, 4, D)
     return network.to(torch.float64)
 
 
@@ -38,7 +39,8 @@ def gradients(network: Network, x: Tensor) -> np.ndarray:
     weights = list(leaves.weights.values())
     rows = []
     for i in range(len(x)):
-        output = leaves(x[i : i + 1]).sum()
+        point = x[i : i + 1]
+        output = leaves(point).sum()
         of_point = torch.autograd.grad(output, weights)
         flat = [gradient.flatten() for gradient in of_point]
         rows.append(torch.cat(flat))
@@ -59,8 +61,10 @@ def test_it_is_the_truncated_svd_of_the_explicit_matrix(
     for column in u.T[:K]:
         largest = np.abs(column).argmax()
         signs.append(np.sign(column[largest]))
-    expected = u[:, :K] * s[:K] * signs
-    expected_of_new = phi_of_new @ vt[:K].T * signs
-    assert_allclose(fitted.s, s[:K], rtol=1e-9)
+    s = s[:K]
+    directions = vt[:K].T
+    expected = u[:, :K] * s * signs
+    expected_of_new = phi_of_new @ directions * signs
+    assert_allclose(fitted.s, s, rtol=1e-9)
     assert_allclose(fitted.psi, expected, atol=1e-7)
     assert_allclose(psi, expected_of_new, atol=1e-7)

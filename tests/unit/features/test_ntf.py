@@ -22,7 +22,10 @@ from kerhrm.plugins import load_entry
 
 N = 9
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
-SIZES = {"one hidden layer": (3, 8, 1), "two hidden layers": (3, 8, 6, 1)}
+SIZES = {
+    "one hidden layer": (3, 8, 1),
+    "two hidden layers": (3, 8, 6, 1),
+}
 ENTRIES = {
     "factories:mlp": 5,
     "factories:Tied": 5,
@@ -36,19 +39,24 @@ class WrittenOut(nn.Module):
 
     def __init__(self, mlp: MLP) -> None:
         super().__init__()
-        self.w = nn.ParameterList(t.clone() for t in mlp.weights.values())
+        copies = [weight.clone() for weight in mlp.weights.values()]
+        self.w = nn.ParameterList(copies)
 
     def forward(self, x: Tensor) -> Tensor:
         *hidden, last_weight, last_bias = self.w
-        for weight, bias in zip(hidden[::2], hidden[1::2], strict=True):
-            x = (x @ weight.T + bias).clamp_min(0)
+        weights = hidden[::2]
+        biases = hidden[1::2]
+        for weight, bias in zip(weights, biases, strict=True):
+            before = x @ weight.T + bias
+            x = before.clamp_min(0)
         return x @ last_weight.T + last_bias
 
 
 def as_module(network: Network, entry: str) -> nn.Module:
     """A module of the factory, with the network's weights."""
     make = load_entry(entry)
-    module: nn.Module = make(ENTRIES[entry]).double()
+    n_inputs = ENTRIES[entry]
+    module: nn.Module = make(n_inputs).double()
     module.load_state_dict(network.weights, strict=False)
     return module
 
@@ -66,8 +74,10 @@ def test_factors_give_the_kernel_and_outputs_of_autograd(
     phi = autograd_rows(written, x)
     phi_other = autograd_rows(written, other)
     assert phi.shape == (N, mlp.n_parameters)
-    assert_close(left.kernel(left), phi @ phi.mT, **CLOSE)
-    assert_close(left.kernel(right), phi @ phi_other.mT, **CLOSE)
+    kernel = left.kernel(left)
+    kernel_with_other = left.kernel(right)
+    assert_close(kernel, phi @ phi.mT, **CLOSE)
+    assert_close(kernel_with_other, phi @ phi_other.mT, **CLOSE)
     expected = written(x).squeeze(-1)
     assert_close(f0, expected)
 
@@ -89,8 +99,9 @@ def test_kernel_with_itself_by_blocks(
     terms = zip(exact.inputs, exact.deltas, strict=True)  # type: ignore[attr-defined]
     expected = 0.0
     for a, d in terms:
-        weighted = (a @ a.mT + 1) * (d @ d.mT)
-        expected = expected + weighted
+        of_inputs = a @ a.mT + 1
+        of_deltas = d @ d.mT
+        expected = expected + of_inputs * of_deltas
     scale = expected.diagonal().sqrt()
     rounding = torch.finfo(dtype).eps
     bound = 20 * rounding * torch.outer(scale, scale)
@@ -103,7 +114,8 @@ def test_kernel_with_itself_by_blocks(
 def network(request: pytest.FixtureRequest) -> Network:
     entry = request.param
     options = NetworkOptions(module=entry)
-    return build(options, 0, ENTRIES[entry]).to(torch.float64)
+    network = build(options, 0, ENTRIES[entry])
+    return network.to(torch.float64)
 
 
 @pytest.fixture
@@ -114,7 +126,8 @@ def entry(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def x(entry: str) -> Tensor:
-    return torch.randn(N, ENTRIES[entry], dtype=torch.float64)
+    n_inputs = ENTRIES[entry]
+    return torch.randn(N, n_inputs, dtype=torch.float64)
 
 
 @pytest.fixture
@@ -126,13 +139,17 @@ def phi(entry: str, network: Network, x: Tensor, autograd_rows: Rows) -> Tensor:
 def test_modules_have_the_kernel_and_outputs_of_autograd(
     network: Network, x: Tensor, phi: Tensor
 ) -> None:
-    before = {name: w.clone() for name, w in network.weights.items()}
+    before = {}
+    for name, weight in network.weights.items():
+        before[name] = weight.clone()
     ntf, f0 = extract(network, x)
     assert_close(f0, network(x))
-    assert_close(ntf.kernel(ntf), phi @ phi.mT, **CLOSE)
+    kernel = ntf.kernel(ntf)
+    assert_close(kernel, phi @ phi.mT, **CLOSE)
     few, _ = extract(network, x[:3])
     first_rows = phi[:3]
-    assert_close(few.kernel(ntf), first_rows @ phi.mT, **CLOSE)
+    kernel_of_few = few.kernel(ntf)
+    assert_close(kernel_of_few, first_rows @ phi.mT, **CLOSE)
     for name, w in network.weights.items():
         assert torch.equal(w, before[name])
 
@@ -165,7 +182,8 @@ def test_it_works_where_gradients_are_switched_off(network: Network, x: Tensor) 
 
 
 def test_single_precision_is_summed_in_double(autograd_rows: Rows) -> None:
-    network = build(NetworkOptions(module="factories:mlp"), 0, 5)
+    options = NetworkOptions(module="factories:mlp")
+    network = build(options, 0, 5)
     x = torch.randn(N, 5)
     ntf, f0 = extract(network, x)
     kernel = ntf.kernel(ntf)
@@ -174,7 +192,8 @@ def test_single_precision_is_summed_in_double(autograd_rows: Rows) -> None:
     module = as_module(network, "factories:mlp").float()
     rows = autograd_rows(module, x).double()
     # single precision where rows are made: their sums have its error once, not p times
-    assert_close(kernel, rows @ rows.mT, rtol=1e-6, atol=1e-6)
+    expected = rows @ rows.mT
+    assert_close(kernel, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_no_tensor_outgrows_a_block() -> None:
@@ -182,12 +201,15 @@ def test_no_tensor_outgrows_a_block() -> None:
         numel = 0
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-            result = func(*args, **(kwargs or {}))
+            by_name = kwargs or {}
+            result = func(*args, **by_name)
             if isinstance(result, Tensor):
-                self.numel = max(self.numel, result.numel())
+                size = result.numel()
+                self.numel = max(self.numel, size)
             return result
 
-    network = build(NetworkOptions(module="factories:wide"), 0, 32)
+    options = NetworkOptions(module="factories:wide")
+    network = build(options, 0, 32)
     points = torch.randn(24, 32)
     ntf = PerSampleNTF(network, points, block_size=128)
     with LargestTensor() as seen:
@@ -209,7 +231,9 @@ def test_differences_of_accumulating_gradients_differ_by_rounding_alone() -> Non
     for point in x:
         output = written(point[None]).sum()
         output.backward()
-        gradients = [w.grad.flatten() for w in written.parameters()]
+        gradients = []
+        for weight in written.parameters():
+            gradients.append(weight.grad.flatten())
         after = torch.cat(gradients)
         rows.append((after - before).double())
         before = after

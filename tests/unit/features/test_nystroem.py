@@ -55,25 +55,29 @@ def test_with_all_points_as_landmarks_it_is_the_exact_decomposition(kind: str) -
     assert_close(f0, exact.f0, rtol=0, atol=1e-6)
     psi_of_new, _ = found.transform(new)
     exact_of_new, _ = exact.transform(new)
-    for psi, expected in ((found.psi, exact.psi), (psi_of_new, exact_of_new)):
+    pairs = [(found.psi, exact.psi), (psi_of_new, exact_of_new)]
+    for psi, expected in pairs:
         size = float(expected.abs().max())
         in_double = psi.double()
-        assert_close(in_double, expected, rtol=0, atol=2e-3 * size)
+        tolerance = 2e-3 * size
+        assert_close(in_double, expected, rtol=0, atol=tolerance)
 
 
 def test_psi_is_the_projection_of_phi_onto_orthonormal_directions(
     network: Network,
 ) -> None:
     x = points(0)
-    found = NystroemMap.fit(network, x, K, landmarks(40))
+    options = landmarks(40)
+    found = NystroemMap.fit(network, x, K, options)
     ntf, _ = module.extract(network, found.z)
-    inner = found.weights.mT @ ntf.kernel(ntf) @ found.weights
+    kernel = ntf.kernel(ntf)
+    inner = found.weights.mT @ kernel @ found.weights
     identity = torch.eye(K)
     psi, _ = found.transform(x)
     assert_close(inner, identity, rtol=0, atol=1e-3)
     assert_close(psi, found.psi, rtol=0, atol=1e-3)
-    products = found.u.mT
-    assert_close(products @ found.u, identity, rtol=0, atol=1e-3)
+    products = found.u.mT @ found.u
+    assert_close(products, identity, rtol=0, atol=1e-3)
 
 
 def test_more_landmarks_hold_more_and_none_too_much(network: Network) -> None:
@@ -81,9 +85,11 @@ def test_more_landmarks_hold_more_and_none_too_much(network: Network) -> None:
     exact = NTFMap.fit(network, x, K).s
     shares = []
     for m in (20, 80, 300):
-        found = NystroemMap.fit(network, x, K, landmarks(m))
+        options = landmarks(m)
+        found = NystroemMap.fit(network, x, K, options)
         s = found.s.double()
-        assert (s <= exact * (1 + 1e-4)).all()  # singular values interlace
+        bound = exact * (1 + 1e-4)
+        assert (s <= bound).all()  # singular values interlace
         held = (s**2).sum()
         share = held / (exact**2).sum()
         shares.append(float(share))
@@ -96,10 +102,11 @@ def test_landmarks_belong_to_the_seed_and_chunks_make_no_difference(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x = points(0)
-    whole = NystroemMap.fit(network, x, K, landmarks(50), 1)
-    other = NystroemMap.fit(network, x, K, landmarks(50), 2)
+    options = landmarks(50)
+    whole = NystroemMap.fit(network, x, K, options, 1)
+    other = NystroemMap.fit(network, x, K, options, 2)
     monkeypatch.setattr(module, "CHUNK", 50 * 7)
-    again = NystroemMap.fit(network, x, K, landmarks(50), 1)
+    again = NystroemMap.fit(network, x, K, options, 1)
     assert torch.equal(again.z, whole.z)
     assert_close(again.psi, whole.psi, rtol=0, atol=1e-4)
     assert not torch.equal(other.z, whole.z)
@@ -107,8 +114,10 @@ def test_landmarks_belong_to_the_seed_and_chunks_make_no_difference(
 
 def test_what_does_not_fit_is_refused(network: Network) -> None:
     x = points(0)
+    too_few = landmarks(4)
     with pytest.raises(KerhrmError, match="k=5 needs 1 <= k <= 4 landmarks; choose k"):
-        NystroemMap.fit(network, x, K, landmarks(4))
+        NystroemMap.fit(network, x, K, too_few)
     one_point = x[:1].repeat(N, 1)
+    enough = landmarks(50)
     with pytest.raises(KerhrmError, match="rank 1, less than k=5; set k <= 1"):
-        NystroemMap.fit(network, one_point, K, landmarks(50))
+        NystroemMap.fit(network, one_point, K, enough)

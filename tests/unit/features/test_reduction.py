@@ -50,13 +50,15 @@ def test_reduction_is_the_truncated_svd(
 
 def test_signs_depend_on_the_subspace_alone() -> None:
     rng = np.random.default_rng(0)
-    u = torch.from_numpy(rng.standard_normal((8, 3)))
+    columns = rng.standard_normal((8, 3))
+    u = torch.from_numpy(columns)
     fixed = fix_signs(u)
-    flips = torch.tensor([1.0, -1.0, -1.0], dtype=u.dtype)
+    flips = torch.tensor([1.0, -1.0, -1.0])
     expected = fix_signs(u * flips)
     assert torch.equal(fixed, expected)
-    assert torch.equal(fixed.abs(), u.abs())
-    largest = u.abs().amax(0)
+    sizes = u.abs()
+    assert torch.equal(fixed.abs(), sizes)
+    largest = sizes.amax(0)
     assert torch.equal(fixed.amax(0), largest)
 
 

@@ -21,7 +21,9 @@ def points() -> tuple[np.ndarray, np.ndarray]:
     draws = random.standard_normal((40, 5))
     x = draws + np.arange(5)
     noise = random.standard_normal(40)
-    return x, x[:, 0] * x[:, 1] + noise
+    product = x[:, 0] * x[:, 1]
+    y = product + noise
+    return x, y
 
 
 @pytest.fixture
@@ -36,22 +38,26 @@ def test_tangent_features_span_those_of_the_landmarks(
     """With all points as landmarks it is kernel ridge regression, the inputs a linear
     kernel."""
     inputs, y = points
-    x = torch.from_numpy(inputs.astype(np.float32))
+    in_single = inputs.astype(np.float32)
+    x = torch.from_numpy(in_single)
     columns = Columns.extract(network, x, n_landmarks=40)
     whole = columns.whole
     beta, intercept = whole.solve(y, 0.5)
 
     ntf, _ = extract(network, x)
-    kernel = ntf.kernel(ntf).double().numpy()
-    kernel = kernel + columns.scale**2 * inputs @ inputs.T
+    kernel = ntf.kernel(ntf).double()
+    scaled = columns.scale * inputs
+    with_inputs = kernel.numpy() + scaled @ scaled.T
     centre = np.eye(40) - 1 / 40
-    centred = centre @ kernel @ centre
+    centred = centre @ with_inputs @ centre
     penalty = 0.5 * whole.values.sum() / 40
     oracle = KernelRidge(alpha=penalty, kernel="precomputed")
     oracle.fit(centred, y - y.mean())
 
-    design = centre @ whole.u * np.sqrt(whole.values)
-    fitted = design @ (whole.v.T @ beta)
+    scores = whole.u * np.sqrt(whole.values)
+    design = centre @ scores
+    coefficients = whole.v.T @ beta
+    fitted = design @ coefficients
     expected = oracle.predict(centred)
     assert_allclose(fitted, expected, atol=1e-3)
     assert np.isfinite(intercept)
@@ -61,7 +67,8 @@ def test_a_model_predicts_what_it_has_fitted(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:
     inputs, y = points
-    x = torch.from_numpy(inputs.astype(np.float32))
+    in_single = inputs.astype(np.float32)
+    x = torch.from_numpy(in_single)
     columns = Columns.extract(network, x)
     whole = columns.whole
     model = columns.fit(y)
@@ -77,9 +84,11 @@ def test_a_model_predicts_what_it_has_fitted(
 def test_a_line_is_fitted_by_the_inputs_alone(network: Network) -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(60, 5, generator=generator)
-    y = 2 * x[:, 0] - x[:, 3] + 1
+    slopes_and_inputs = 2 * x[:, 0] - x[:, 3]
+    y = slopes_and_inputs + 1
     model = fit_ridge(network, x, y)
-    assert_allclose(model.slopes, [2, 0, 0, -1, 0], atol=1e-3)
+    slopes = [2, 0, 0, -1, 0]
+    assert_allclose(model.slopes, slopes, atol=1e-3)
     assert model.intercept == pytest.approx(1, abs=1e-3)
 
 
@@ -91,7 +100,8 @@ def test_without_information_the_mean_predicts(
     model = fit_ridge(network, x, y)
     mean_of_y = float(y.mean())
     mean = np.full(len(x), mean_of_y)
-    assert model(x).numpy() == pytest.approx(mean)
+    predictions = model(x).numpy()
+    assert predictions == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -99,12 +109,15 @@ def test_many_columns_of_few_points(weighted: bool) -> None:
     """Decomposed by the points, where one by the columns would take minutes."""
     random = np.random.default_rng(0)
     n = 30
-    x = random.normal(size=(n, MANY_COLUMNS + 1))
+    n_columns = MANY_COLUMNS + 1
+    x = random.normal(size=(n, n_columns))
     y = random.normal(size=n)
-    weights = random.random(n) if weighted else np.ones(n)
+    weights = np.ones(n)
+    if weighted:
+        weights = random.random(n)
     weights /= weights.mean()
     path = RidgePath.decompose(x, weights)
-    assert path.v.shape == (MANY_COLUMNS + 1, n - 1)
+    assert path.v.shape == (n_columns, n - 1)
     products = path.v.T
     identity = np.eye(n - 1)
     assert_allclose(products @ path.v, identity, atol=1e-9)

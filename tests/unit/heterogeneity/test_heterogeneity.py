@@ -41,24 +41,28 @@ def flipped(n: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     sign = np.where(is_flipped, -1, 1)
     noise = 0.3 * random.standard_normal(n)
     y = sign * x[:, 0] + x[:, 1] + noise
-    return np.column_stack([x, np.ones(n)]), y
+    constant = np.ones(n)
+    return np.column_stack([x, constant]), y
 
 
 def test_the_p_value_is_uniform_where_residuals_are_exchangeable() -> None:
     p_values = []
     for seed in range(20):
         random = np.random.default_rng(seed)
-        features = orthonormal(random.standard_normal((60, 2)))
+        columns = random.standard_normal((60, 2))
+        features = orthonormal(columns)
         residuals = random.standard_normal(60)
         test = against_permutations(features, residuals, EXACT, seed)
         p_values.append(float(test.p_value))
     # the second larger permutation of 39 comes as the l-th: P(p <= 2 / l) = 2 / l
     lengths = np.arange(40, 1, -1)
     possible = np.array([0, 1 / 40, *(2 / lengths)])
-    cells = np.searchsorted(possible, np.array(p_values) - 1e-9)
+    below = np.array(p_values) - 1e-9
+    cells = np.searchsorted(possible, below)
     assert_allclose(possible[cells], p_values)
     width = possible[cells] - possible[cells - 1]
-    shift = np.random.default_rng(0).random(20)
+    random = np.random.default_rng(0)
+    shift = random.random(20)
     spread = p_values - width * shift
     assert stats.kstest(spread, "uniform").pvalue > 0.01
 
@@ -70,7 +74,8 @@ def test_at_level_0_nothing_is_detected() -> None:
     test = test_heterogeneity(features, y, options=never)
     assert not test.detected
     assert 0 < test.p_value <= 1
-    one_larger = iter([2.0, *[1.0] * 39])
+    as_large = [1.0] * 39
+    one_larger = iter([2.0, *as_large])
     low = in_sequence(one_larger, n_permutations=39, level=0.0)
     assert low.p_value == 1 / 40
     assert not low.detected
@@ -79,7 +84,8 @@ def test_at_level_0_nothing_is_detected() -> None:
 @pytest.mark.parametrize("level", [-0.1, 7.0])
 @pytest.mark.parametrize("kind", [HeterogeneityOptions, AuxiliaryOptions])
 def test_a_level_is_a_probability(kind: Any, level: float) -> None:
-    assert kind.parse({"level": 0}).level == 0
+    never = kind.parse({"level": 0})
+    assert never.level == 0
     with pytest.raises(KerhrmError, match=r"level=.* must be"):
         kind.parse({"level": level})
 
@@ -89,7 +95,8 @@ def test_options_of_another_kind_are_refused() -> None:
     by_name: Any = {"n_permutations": 19}
     test = test_heterogeneity(features, y, options=by_name)
     assert len(test.null) == 19
-    others: tuple[Any, ...] = ("strict", 3, KerHRMOptions(), {"level": 3})
+    of_another_kind = KerHRMOptions()
+    others: tuple[Any, ...] = ("strict", 3, of_another_kind, {"level": 3})
     for given in others:
         with pytest.raises(KerhrmError, match=r"^options(: level=3:)? must be"):
             test_heterogeneity(features, y, options=given)
@@ -107,19 +114,24 @@ def test_a_flipped_coefficient_is_found() -> None:
 
 def test_many_columns_do_not_hide_a_flip() -> None:
     random = np.random.default_rng(0)
-    x = torch.from_numpy(random.standard_normal((2400, 50)))
+    entries = random.standard_normal((2400, 50))
+    x = torch.from_numpy(entries)
     is_flipped = random.random(2400) < 0.2
-    sign = torch.from_numpy(np.where(is_flipped, -1.0, 1.0))
-    noise = 0.5 * torch.from_numpy(random.standard_normal(2400))
-    y = x[:, 0] + 2 * sign * x[:, 49] + noise
-    test = test_rows(x[:, :25], y, x, FEW, 0)
+    sign = np.where(is_flipped, -1.0, 1.0)
+    slope = 2 * torch.from_numpy(sign)
+    noise = 0.5 * random.standard_normal(2400)
+    signal = x[:, 0] + slope * x[:, 49]
+    y = signal + torch.from_numpy(noise)
+    half_of_columns = x[:, :25]
+    test = test_rows(half_of_columns, y, x, FEW, 0)
     assert test.detected
 
 
 def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
     features, y = flipped(200, 0.2)
     test = test_heterogeneity(features, y, options=FEW)
-    moved = test_heterogeneity(features, 4 * y - 3, options=FEW)
+    moved_y = 4 * y - 3
+    moved = test_heterogeneity(features, moved_y, options=FEW)
     assert moved.gain == pytest.approx(test.gain)
     assert_allclose(moved.null, test.null, rtol=1e-6, atol=1e-9)
     rng = np.random.default_rng(1)
@@ -131,7 +143,8 @@ def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
 
 def test_binary_labels_cannot_be_tested() -> None:
     features, y = flipped(200, 0.3)
-    test = test_heterogeneity(features, np.sign(y), options=FEW)
+    signs = np.sign(y)
+    test = test_heterogeneity(features, signs, options=FEW)
     assert np.isnan(test.p_value)
     assert not test.detected
     assert not test.homogeneous
@@ -161,11 +174,13 @@ def test_zeros_among_amounts_and_ties_of_counts_are_no_environments() -> None:
     of_amounts = test_heterogeneity(x, amounts, options=FEW)
     of_counts = test_heterogeneity(x, counts, options=FEW)
     assert of_amounts.homogeneous
-    assert of_amounts.n_points == int((amounts != 0).sum())
+    n_positive = int((amounts != 0).sum())
+    assert of_amounts.n_points == n_positive
     assert of_counts.homogeneous
     assert of_counts.n_points == 600
     is_first = np.arange(600) < 60
-    few = np.where(is_first, np.exp(mean), 0.0)
+    rate = np.exp(mean)
+    few = np.where(is_first, rate, 0.0)
     of_few = test_heterogeneity(x, few, options=FEW)
     assert np.isnan(of_few.p_value)
 
@@ -177,7 +192,20 @@ def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
     y = torch.from_numpy(labels)
     u, s, _ = torch.linalg.svd(x, full_matrices=False)
     nothing = torch.zeros_like(y)
-    problem = Problem(u, s, x[:5], nothing, nothing[:5], y, y[:5], "regression", 4)
+    psi_v = x[:5]
+    y_v = y[:5]
+    nothing_v = nothing[:5]
+    problem = Problem(
+        u,
+        s,
+        psi_v,
+        nothing,
+        nothing_v,
+        y,
+        y_v,
+        task="regression",
+        seed=4,
+    )
     test = test_problem(problem, x, FEW)
     assert test.homogeneous == (share == 0)
     ones = np.ones(len(features))
@@ -208,7 +236,8 @@ def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
         result = HeterogeneityResult(0.0, null, 1.0, detected=False, **given)
         return result.visible
 
-    shares = [visible(n) for n in (80, 125, 700, 4000, 5000)]
+    numbers = (80, 125, 700, 4000, 5000)
+    shares = [visible(n) for n in numbers]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == 1
     assert np.isnan(visible())
@@ -227,7 +256,8 @@ def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
 def test_what_is_no_argument(given: dict[str, Any], message: str) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 2))
-    arguments = {"features": x, "y": x[:, 0]} | given
+    usual = {"features": x, "y": x[:, 0]}
+    arguments = usual | given
     with pytest.raises(KerhrmError, match=message) as caught:
         test_heterogeneity(**arguments)
     assert "\n" not in str(caught.value)

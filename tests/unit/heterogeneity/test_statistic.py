@@ -25,7 +25,15 @@ from kerhrm.networks.options import NetworkOptions
 FEW = HeterogeneityOptions(n_init=2)
 
 
-@given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=30, unique=True))
+different_numbers = st.lists(
+    st.integers(-1000, 1000),
+    min_size=2,
+    max_size=30,
+    unique=True,
+)
+
+
+@given(different_numbers)
 def test_normal_scores_know_only_the_order(values: list[int]) -> None:
     numbers = np.array(values, dtype=float)
     scores = normal_scores(numbers)
@@ -49,13 +57,15 @@ def test_the_scale_of_the_noise_is_learned() -> None:
 
 def test_many_features_are_led_to_the_one_that_flips() -> None:
     random = np.random.default_rng(0)
-    columns = orthonormal(random.standard_normal((2000, 40)))
+    entries = random.standard_normal((2000, 40))
+    columns = orthonormal(entries)
     psi = torch.from_numpy(columns)
     flipped = random.random(2000) < 0.2
-    slope = torch.from_numpy(np.where(flipped, -1.6, 0.4))
-    noise = 0.5 * torch.from_numpy(random.standard_normal(2000))
-    e = psi[:, 7] * slope
-    found = leading(psi, e + noise)
+    slope = np.where(flipped, -1.6, 0.4)
+    noise = 0.5 * random.standard_normal(2000)
+    e = psi[:, 7] * torch.from_numpy(slope)
+    residuals = e + torch.from_numpy(noise)
+    found = leading(psi, residuals)
     assert found.shape == (2000, 8)
     seventh = psi[:, 7:8]
     span = torch.linalg.lstsq(found, seventh).solution
@@ -70,21 +80,26 @@ def test_a_rank_regression_is_better_than_least_squares_where_noise_has_an_edge(
 ):
     random = np.random.default_rng(0)
     x = random.standard_normal((500, 3))
-    y = x[:, 0] + random.pareto(1.5, 500)
-    points = torch.from_numpy(x.astype(np.float32))
+    noise = random.pareto(1.5, 500)
+    mean = x[:, 0]
+    y = mean + noise
+    inputs = x.astype(np.float32)
+    points = torch.from_numpy(inputs)
     network = build(NetworkOptions(), 0, 3)
     columns = Columns.extract(network, points)
     ranks = rank_regression(columns, y)
     squares, *_ = columns.leave_one_out(y)
-    deviation_of_ranks = np.std(ranks - x[:, 0])
-    deviation_of_squares = np.std(squares - x[:, 0])
+    deviation_of_ranks = np.std(ranks - mean)
+    deviation_of_squares = np.std(squares - mean)
     assert deviation_of_ranks < deviation_of_squares / 3
 
 
 def test_equal_labels_are_spread_up_to_half_way_to_their_neighbours() -> None:
     y = np.array([0.0, 0, 1, 1, 1, 3, 4])
-    spread = spread_ties(y, np.random.default_rng(0))
-    np.testing.assert_array_equal(spread[5:], y[5:])
+    random = np.random.default_rng(0)
+    spread = spread_ties(y, random)
+    single = slice(5, None)
+    np.testing.assert_array_equal(spread[single], y[single])
     middle = [0, 0, 1.25, 1.25, 1.25, 3, 4]
     reach = [0.5, 0.5, 0.75, 0.75, 0.75, 0, 0]
     distance = np.abs(spread - middle)
@@ -97,7 +112,8 @@ def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((300, 2))
     first = x[:, 0]
-    mostly_equal = np.maximum(first, np.quantile(first, 0.6))
+    quantile = np.quantile(first, 0.6)
+    mostly_equal = np.maximum(first, quantile)
     scores, scale, _ = scaled_residuals(x, mostly_equal, 3, 0)
     assert np.isfinite(scores).all()
     assert (scale > 0).all()
@@ -112,11 +128,15 @@ def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
     sigma = 0.8
     centres = psi @ theta.T
     mean = centres @ weights
-    variance = centres**2 @ weights - mean**2 + sigma**2
+    second_moment = centres**2 @ weights + sigma**2
+    variance = second_moment - mean**2
     deviation = np.sqrt(variance)
-    expected = stats.norm.logpdf(y, mean, deviation).mean()
-    values = (theta, weights, np.full(2, sigma), 0.0, 1, True)
-    tensors = [torch.from_numpy(np.asarray(value)) for value in values]
+    log_densities = stats.norm.logpdf(y, mean, deviation)
+    expected = log_densities.mean()
+    deviations = np.full(2, sigma)
+    values = (theta, weights, deviations, 0.0, 1, True)
+    arrays = [np.asarray(value) for value in values]
+    tensors = [torch.from_numpy(array) for array in arrays]
     features = torch.from_numpy(psi)
     labels = torch.from_numpy(y)
     found = matched_likelihood(Mixture(*tensors), features, labels)
@@ -126,13 +146,16 @@ def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
 def test_a_cone_is_no_environment_and_two_lines_are() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal(500)
-    columns = np.column_stack([x, np.ones(500)])
+    constant = np.ones(500)
+    columns = np.column_stack([x, constant])
     features = orthonormal(columns)
     noise = random.standard_normal(500)
     cone = np.abs(x) * noise
     sign = np.sign(random.standard_normal(500))
     lines = x * sign + 0.3 * noise
-    residuals = np.stack([cone / cone.std(), lines / lines.std()])
+    unit_cone = cone / cone.std()
+    unit_lines = lines / lines.std()
+    residuals = np.stack([unit_cone, unit_lines])
     gain_of_cone, gain_of_lines = gains(features, residuals, FEW, 0)
     assert gain_of_cone < 0.02
     assert gain_of_lines > 0.1
@@ -144,13 +167,17 @@ def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
     flipped = random.random(800) < 0.2
     side = np.sign(x)
     noise = 0.05 * random.standard_normal(800)
-    residual = np.where(flipped, -1.6, 0.4) * side + noise
-    columns = np.column_stack([side, np.ones(800)])
+    slope = np.where(flipped, -1.6, 0.4)
+    residual = slope * side + noise
+    constant = np.ones(800)
+    columns = np.column_stack([side, constant])
     features = orthonormal(columns)
     e = normal_scores(residual)
-    memberships = np.stack([~flipped, flipped], -1).astype(float)
-    bins = label_bins(torch.from_numpy(np.abs(e)))
-    information = label_information(torch.from_numpy(memberships), bins)
+    of_each = np.stack([~flipped, flipped], -1)
+    memberships = torch.from_numpy(of_each.astype(float))
+    distance = np.abs(e)
+    bins = label_bins(torch.from_numpy(distance))
+    information = label_information(memberships, bins)
     assert information > 0.5  # what a split by the label looks like
     copies = np.tile(e, (5, 1))
     permuted = random.permuted(copies, axis=1)
@@ -161,7 +188,8 @@ def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
 
 def test_without_a_usable_start_nothing_is_gained() -> None:
     random = np.random.default_rng(0)
-    features = orthonormal(random.standard_normal((60, 2)))
+    entries = random.standard_normal((60, 2))
+    features = orthonormal(entries)
     never = HeterogeneityOptions(n_init=2, min_share=1.0)
     residuals = random.standard_normal((3, 60))
     gained = list(gains(features, residuals, never, 0))

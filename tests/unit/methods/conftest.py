@@ -40,11 +40,14 @@ def draw() -> Draw:
             )
         environment = rng.permutation(environment)
         x = rng.standard_normal((count, d))
-        y = x[:, 0] + noise * rng.standard_normal(count)
+        signal = x[:, 0]
+        y = signal + noise * rng.standard_normal(count)
         if task == "classification":
             y = np.sign(y)
-        x[:, -1] = y * 2.0**-environment + 0.5 * x[:, -1]
-        arrays = x.astype(np.float32), y.astype(np.float32), environment
+        spurious = y * 2.0**-environment
+        x[:, -1] = spurious + 0.5 * x[:, -1]
+        in_single = x.astype(np.float32)
+        arrays = (in_single, y.astype(np.float32), environment)
         return [torch.from_numpy(a) for a in arrays]
 
     def inputs(  # noqa: PLR0913
@@ -62,18 +65,21 @@ def draw() -> Draw:
     ) -> Inputs:
         rng = stream(seed, "inputs")
         how = d, environments, equal, noise
-        (x, y, train), (x_validation, y_validation, validation) = (
-            points(rng, task, count, *how) for count in (n, m)
-        )
-        network = build(NetworkOptions(widths=list(widths)), seed, d)
+        trained, held_out = (points(rng, task, count, *how) for count in (n, m))
+        x, y, train = trained
+        x_validation, y_validation, validation = held_out
+        options = NetworkOptions(widths=list(widths))
+        network = build(options, seed, d)
         problem: Any = None
         if k:
             features = NTFMap.fit(network, x, k)
             problem = Problem.from_features(
                 features, x_validation, y, y_validation, task, seed
             )
-        shift = torch.from_numpy(rng.random(len(train)))
-        shift_validation = torch.from_numpy(rng.random(len(validation)))
+        draws = rng.random(len(train))
+        shift = torch.from_numpy(draws)
+        draws_validation = rng.random(len(validation))
+        shift_validation = torch.from_numpy(draws_validation)
         z = (train + shift)[:, None]
         z_validation = (validation + shift_validation)[:, None]
         return Inputs(

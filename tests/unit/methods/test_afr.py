@@ -41,11 +41,13 @@ def parts(inputs: Inputs, options: AFROptions) -> tuple[LastLayer, Tensor, Tenso
     network = train_erm_on(inputs, ~held_out, options, options.loss)
     last = LastLayer.of(network)
     features = last.features(inputs.x[held_out])
-    return last, features, inputs.y[held_out].double()
+    labels = inputs.y[held_out]
+    return last, features, labels.double()
 
 
 def test_a_network_is_its_last_layer_of_its_features(draw: Draw) -> None:
-    for widths in ((), (16,), (8, 6)):
+    every_depth = ((), (16,), (8, 6))
+    for widths in every_depth:
         inputs = draw(n=40, widths=widths)
         last = LastLayer.of(inputs.network)
         features = last.features(inputs.x)
@@ -53,7 +55,8 @@ def test_a_network_is_its_last_layer_of_its_features(draw: Draw) -> None:
         expected = inputs.network(inputs.x)
         assert_close(outputs.float(), expected)
 
-        other = torch.arange(len(last.coefficients)).double()
+        n_coefficients = len(last.coefficients)
+        other = torch.arange(n_coefficients).double()
         outputs = features @ other
         expected = last.replaced(other)(inputs.x)
         assert_close(outputs.float(), expected)
@@ -66,7 +69,12 @@ def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
 ) -> None:
     """The authors' objective, by PyTorch's L-BFGS in double precision."""
     inputs = draw(n=100)
-    options = AFROptions(gamma=gamma, penalty_weight=penalty, share=0.4, **QUICK)
+    options = AFROptions(
+        gamma=gamma,
+        penalty_weight=penalty,
+        share=0.4,
+        **QUICK,
+    )
     last, z, y = parts(inputs, options)
     zeros = torch.zeros_like(last.coefficients)
     start = torch.stack([zeros, last.coefficients])
@@ -75,51 +83,70 @@ def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
     numbers = label[:, None]
     of_label = probabilities.gather(1, numbers)[:, 0]
     size_of_class = label.bincount()[label]
-    weights = torch.exp(-gamma * of_label) * len(y) / size_of_class
+    balancing = len(y) / size_of_class
+    weights = torch.exp(-gamma * of_label) * balancing
     weights = weights / weights.sum()
 
     rows = start.clone().requires_grad_()
     optimiser = torch.optim.LBFGS(
-        [rows], max_iter=2000, tolerance_grad=1e-12, line_search_fn="strong_wolfe"
+        [rows],
+        max_iter=2000,
+        tolerance_grad=1e-12,
+        line_search_fn="strong_wolfe",
     )
 
     def objective() -> Tensor:
         optimiser.zero_grad()
         logits = z @ rows.T
         losses = nn.functional.cross_entropy(logits, label, reduction="none")
-        distance = ((rows - start) ** 2).sum()
+        squares = (rows - start) ** 2
+        distance = squares.sum()
         total = weights @ losses + penalty * distance
         total.backward()
         return total
 
     optimiser.step(objective)
-    difference = (rows[1] - rows[0]).detach()
+    negative, positive = rows.detach()
+    difference = positive - negative
     # as the float32 weights of a network hold it
     held_network = LastLayer.of(last.network)
     expected = held_network.features(inputs.x) @ difference
     outputs = retrained(inputs, options)
-    assert_close(outputs, expected.float(), rtol=1e-4, atol=1e-4)
+    expected = expected.float()
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 6.0])
 def test_the_closed_form_is_a_ridge_of_the_residuals(draw: Draw, gamma: float) -> None:
     """By scikit-learn; with gamma = 0 labels weigh equally."""
     inputs = draw(n=100)
-    options = AFROptions(gamma=gamma, loss="squared", share=0.4, **QUICK)
+    options = AFROptions(
+        gamma=gamma,
+        loss="squared",
+        share=0.4,
+        **QUICK,
+    )
     last, z, y = parts(inputs, options)
     f = z @ last.coefficients
-    size_of_class = np.array([(y == label).sum() for label in y])
+    sizes = []
+    for label in y:
+        sizes.append((y == label).sum())
+    size_of_class = np.array(sizes)
     margins = (f * y).numpy()
-    probability = np.clip((1 + margins) / 2, 0, 1)
+    share = (1 + margins) / 2
+    probability = np.clip(share, 0, 1)
     weights = np.exp(-gamma * probability) / size_of_class
     weights = weights / weights.sum()
     residuals = (y - f).numpy()
-    ridge = Ridge(alpha=options.penalty_weight / 2, fit_intercept=False)
+    alpha = options.penalty_weight / 2
+    ridge = Ridge(alpha=alpha, fit_intercept=False)
     ridge.fit(z.numpy(), residuals, sample_weight=weights)
     change = torch.from_numpy(ridge.coef_)
-    expected = last.features(inputs.x) @ (last.coefficients + change)
+    coefficients = last.coefficients + change
+    expected = last.features(inputs.x) @ coefficients
     outputs = retrained(inputs, options)
-    assert_close(outputs, expected.float(), rtol=1e-4, atol=1e-4)
+    expected = expected.float()
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-4)
 
 
 @each_loss
@@ -135,7 +162,12 @@ def test_a_strong_penalty_keeps_erm(draw: Draw, loss: PointLoss) -> None:
 def test_a_weak_penalty_forgets_erm(draw: Draw) -> None:
     """A logistic regression that starts elsewhere ends at the same boundary."""
     inputs = draw(n=400, m=10, noise=2.0, widths=(3,))
-    options = AFROptions(gamma=0.0, penalty_weight=1e-7, share=0.5, **QUICK)
+    options = AFROptions(
+        gamma=0.0,
+        penalty_weight=1e-7,
+        share=0.5,
+        **QUICK,
+    )
     _, z, y = parts(inputs, options)
     no_outputs = torch.zeros_like(y)
     weights = afr_weights(no_outputs, y, 0.0, "logistic")
@@ -158,7 +190,11 @@ def test_a_larger_gamma_serves_points_that_erm_predicts_poorly(
     means = []
     for gamma in (0.0, 4.0, 20.0):
         options = AFROptions(
-            gamma=gamma, loss=loss, share=0.5, penalty_weight=1e-3, **QUICK
+            gamma=gamma,
+            loss=loss,
+            share=0.5,
+            penalty_weight=1e-3,
+            **QUICK,
         )
         last, z, y = parts(inputs, options)
         f = z @ last.coefficients
@@ -166,7 +202,8 @@ def test_a_larger_gamma_serves_points_that_erm_predicts_poorly(
         held_out = hold_out(inputs, options.share, "afr")
         outputs = retrained(inputs, options)[held_out]
         margins = outputs * y
-        means.append(float(margins[is_wrong].mean()))
+        mean = margins[is_wrong].mean()
+        means.append(float(mean))
     assert means == sorted(means)
     assert means[2] > means[0] + 0.1
 
@@ -174,14 +211,16 @@ def test_a_larger_gamma_serves_points_that_erm_predicts_poorly(
 @each_loss
 def test_points_have_no_order(loss: PointLoss) -> None:
     rng = np.random.default_rng(0)
-    z = torch.from_numpy(rng.standard_normal((50, 6)))
+    features = rng.standard_normal((50, 6))
+    z = torch.from_numpy(features)
     labels = rng.choice([-1.0, 1.0], 50)
     y = torch.from_numpy(labels)
     start = torch.from_numpy(rng.standard_normal(6))
     order = torch.from_numpy(rng.permutation(50))
 
     def change(z: Tensor, y: Tensor) -> Tensor:
-        weights = afr_weights(z @ start, y, 3.0, loss)
+        outputs = z @ start
+        weights = afr_weights(outputs, y, 3.0, loss)
         return solve(z, y, weights, start, penalty=0.1, loss=loss)
 
     permuted = change(z[order], y[order])
@@ -190,11 +229,23 @@ def test_points_have_no_order(loss: PointLoss) -> None:
 
 def test_separable_points_and_large_outputs_have_a_minimum() -> None:
     """Where plain Newton steps would overshoot."""
-    z = torch.tensor([[100.0, 1.0], [-100.0, 1.0], [3.0, 1.0]]).double()
+    features = [
+        [100.0, 1.0],
+        [-100.0, 1.0],
+        [3.0, 1.0],
+    ]
+    z = torch.tensor(features).double()
     y = torch.tensor([1.0, -1.0, -1.0]).double()
     start = torch.tensor([-50.0, 7.0]).double()
     weights = torch.full((3,), 1 / 3).double()
-    change = solve(z, y, weights, start, penalty=1e-3, loss="logistic")
+    change = solve(
+        z,
+        y,
+        weights,
+        start,
+        penalty=1e-3,
+        loss="logistic",
+    )
     change.requires_grad_()
     outputs = z @ (start + change)
     losses = nn.functional.softplus(-y * outputs)
@@ -211,7 +262,8 @@ def test_neither_part_is_empty(draw: Draw, share: float) -> None:
     n_held_out = int(held_out.sum())
     assert 0 < n_held_out < 10
     half = hold_out(inputs, 0.5, "afr")
-    half_of_other_seed = hold_out(replace(inputs, seed=8), 0.5, "afr")
+    other_seed = replace(inputs, seed=8)
+    half_of_other_seed = hold_out(other_seed, 0.5, "afr")
     assert not torch.equal(half_of_other_seed, half)
 
 

@@ -26,7 +26,12 @@ def temporal(
     low: float, high: float, seed: int = 0, n: int = 2000
 ) -> tuple[Inputs, NTFMap, dict]:
     """Inputs of one seed, its features, and the tensors (x, y) of every part."""
-    options = {"low": low, "high": high, "n_train": n, "n_test": 500}
+    options = {
+        "low": low,
+        "high": high,
+        "n_train": n,
+        "n_test": 500,
+    }
     data = generate("temporal", options, [seed])
     tensors = {}
     for name in ("train", "validation", "test"):
@@ -36,7 +41,8 @@ def temporal(
         tensors[name] = (x, y)
     x, y = tensors["train"]
     x_validation, y_validation = tensors["validation"]
-    network = build(NetworkOptions(widths=[]), seed, 10)
+    linear = NetworkOptions(widths=[])
+    network = build(linear, seed, 10)
     features = NTFMap.fit(network, x, 11)
     problem = Problem.from_features(
         features, x_validation, y, y_validation, "classification", seed
@@ -60,16 +66,19 @@ def test_time_tells_which_features_are_spurious() -> None:
     inputs, features, tensors = temporal(0.999, 0.7)
     fitted = train_auxiliary(inputs, OPTIONS)
     x, y = tensors["test"]
-    outputs = fitted.predict(x, *features.transform(x))
+    psi, f0 = features.transform(x)
+    outputs = fitted.predict(x, psi, f0)
     right = (outputs["linear"] > 0) == (y > 0)
     accuracy = right.double().mean()
     assert accuracy > 0.86  # S alone: 0.89, ERM: 0.78
     assert fitted.chosen["p_value"] == 0.01
     assert fitted.environments is not None
     in_order_of_time = inputs.auxiliary[:, 0].argsort()
-    memberships = fitted.environments[:2000][in_order_of_time]
+    of_training = fitted.environments[:2000]
+    memberships = of_training[in_order_of_time]
     halves = memberships[:, 0].round()
-    late_environment = halves[1100:].mean().round()
+    late = halves[1100:]
+    late_environment = late.mean().round()
     differs = halves[:900] != late_environment
     assert differs.double().mean() > 0.9
 
@@ -77,17 +86,21 @@ def test_time_tells_which_features_are_spurious() -> None:
 def test_a_network_is_trained_along_the_direction() -> None:
     inputs, features, tensors = temporal(0.999, 0.7)
     how = KerHRMOptions(
-        cosine_weight=[1e4], steps=400, check_every=None, learning_rate=1e-2
+        cosine_weight=[1e4],
+        steps=400,
+        check_every=None,
+        learning_rate=1e-2,
     )
     options = OPTIONS.model_copy(update={"training": how})
     fitted = train_auxiliary(inputs, options)
     x, _ = tensors["test"]
-    outputs = fitted.predict(x, *features.transform(x))
+    psi, f0 = features.transform(x)
+    outputs = fitted.predict(x, psi, f0)
     network = outputs["network"].detach().double()
     linear = outputs["linear"].detach().double()
     f0 = inputs.network(x).detach().double()
-    pair = torch.stack([network - f0, linear - f0])
-    correlation = torch.corrcoef(pair)
+    changes = torch.stack([network - f0, linear - f0])
+    correlation = torch.corrcoef(changes)
     assert float(correlation[0, 1]) > 0.99
     assert fitted.chosen["cosine_weight"] == 1e4
 
@@ -104,8 +117,10 @@ def test_without_change_it_is_erm() -> None:
     assert fit.iteration is None
     memberships = fit.environments_of(z_validation)
     assert memberships.shape == (1000, 1)
-    least_squares = torch.linalg.lstsq(problem.psi_train, problem.target).solution
-    assert_close(fit.direction.theta, least_squares, rtol=0, atol=1e-4)
+    psi = problem.psi_train
+    least_squares = torch.linalg.lstsq(psi, problem.target)
+    theta = fit.direction.theta
+    assert_close(theta, least_squares.solution, rtol=0, atol=1e-4)
 
 
 NOTHING_CHANGES: dict[str, Any] = {
@@ -143,7 +158,8 @@ def test_features_that_drift_are_no_environments(kind: str) -> None:
 def turns(x: np.ndarray, t: np.ndarray, e: np.ndarray) -> np.ndarray:
     """The slope of the second input turns when z exceeds 0.6."""
     slope = np.where(t > 0.6, -1.0, 1.0)
-    return slope * x[:, 1] + x[:, 0] ** 2 + e
+    turned = slope * x[:, 1]
+    return turned + x[:, 0] ** 2 + e
 
 
 def test_a_function_that_changes_is_seen() -> None:
@@ -152,7 +168,8 @@ def test_a_function_that_changes_is_seen() -> None:
         assert result.detected
 
     def labels(*parts: np.ndarray) -> np.ndarray:
-        return np.sign(turns(*parts) - 3.5)
+        y = turns(*parts)
+        return np.sign(y - 3.5)
 
     for seed in range(5):
         result = measured(labels, seed, n=600)
@@ -162,7 +179,8 @@ def test_a_function_that_changes_is_seen() -> None:
 def test_a_change_of_the_constant_is_told_apart() -> None:
     def level(x: np.ndarray, t: np.ndarray, e: np.ndarray) -> np.ndarray:
         constant = np.where(t > 0.6, 1.0, 0.0)
-        return x[:, 1] + x[:, 0] ** 2 + e + constant
+        signal = x[:, 1] + x[:, 0] ** 2
+        return signal + e + constant
 
     n_of_constant = 0
     for seed in range(5):
@@ -180,13 +198,15 @@ def test_a_cell_of_one_row_hides_nothing() -> None:
     cells = random.integers(0, 3, 170)
     slope = np.where(cells == 0, -2, 2)
     noise = 0.5 * random.normal(size=170)
-    y = x[:, 0] + slope * x[:, 1] + noise
+    signal = x[:, 0] + slope * x[:, 1]
+    y = signal + noise
     cells[5] = 3
     cells[7] = 4
     inputs = torch.from_numpy(x)
     target = torch.from_numpy(y)
     options = AuxiliaryOptions()
-    result = covariance_measure(inputs, target, torch.from_numpy(cells), options)
+    cells_of_rows = torch.from_numpy(cells)
+    result = covariance_measure(inputs, target, cells_of_rows, options)
     assert result.p_value == 0.01
     pairs = torch.arange(170) // 2
     result_of_pairs = covariance_measure(inputs, target, pairs, options)
@@ -198,9 +218,11 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
     x = random.standard_normal((300, 2))
     t = random.random(300)
     slope = np.where(t > 0.5, -1.0, 1.0)
-    y = slope * x[:, 1] + random.standard_normal(300)
+    noise = random.standard_normal(300)
+    y = slope * x[:, 1] + noise
     regions = (5 * t).astype(np.int64)
-    parts = [torch.from_numpy(part) for part in (x, y, regions)]
+    arrays = (x, y, regions)
+    parts = [torch.from_numpy(array) for array in arrays]
     options = AuxiliaryOptions()
     weights = torch.ones(300, dtype=torch.float64)
     plain = covariance_measure(*parts, options)
@@ -234,7 +256,10 @@ def test_zin_infers_the_largest_penalty(
 
     monkeypatch.setattr(zin, "train_on", watched)
     options = ZINOptions(
-        steps=30, reference_steps=60, inference_steps=600, inference_rate=2e-2
+        steps=30,
+        reference_steps=60,
+        inference_steps=600,
+        inference_rate=2e-2,
     )
     fitted = train_zin(inputs, options)
     means, continued = given[0]
@@ -248,7 +273,8 @@ def test_zin_infers_the_largest_penalty(
         for weight in (rho, 1 - rho):
             s = torch.ones((), requires_grad=True)
             f = s * outputs.detach()
-            losses = torch.nn.functional.softplus(-inputs.y * f)
+            margins = inputs.y * f
+            losses = torch.nn.functional.softplus(-margins)
             risk = (weight * losses).mean()
             (slope,) = torch.autograd.grad(risk, s)
             total += float(slope) ** 2
@@ -259,8 +285,9 @@ def test_zin_infers_the_largest_penalty(
     assert found > 1.02 * of_equal_shares
     of_thresholds = []
     for cut in np.linspace(0, 1, 21):
-        below = (z[:, 0] < cut).float()
-        above = (z[:, 0] >= cut).float()
+        is_below = z[:, 0] < cut
+        below = is_below.float()
+        above = (~is_below).float()
         of_thresholds += [penalty(below), penalty(above)]
     assert found >= 0.9 * max(of_thresholds)  # as large as the best threshold on z
     torch.manual_seed(1)
@@ -279,8 +306,9 @@ def test_refused() -> None:
         train_zin(without_auxiliary, ZINOptions())
     problem = inputs.require_problem()
     z = inputs.auxiliary.numpy()
+    three_rows = z[:3]
     with pytest.raises(KerhrmError, match="3 rows for 200 points"):
-        fit_auxiliary(problem, inputs.x, z[:3], z, OPTIONS)
+        fit_auxiliary(problem, inputs.x, three_rows, z, OPTIONS)
     held_out = inputs.auxiliary_validation.numpy()
     too_many = AuxiliaryOptions(k=[12])
     with pytest.raises(KerhrmError, match="k=12 exceeds the 11"):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from math import lcm
+from typing import Any
 
 import pytest
 import torch
@@ -24,16 +25,25 @@ from kerhrm.networks.training import train
 
 Draw = Callable[..., Inputs]
 each_loss = pytest.mark.parametrize("loss", ["squared", "logistic"])
-QUICK = {"learning_rate": 1e-2, "identification_steps": 10, "steps": 25}
+QUICK = {
+    "learning_rate": 1e-2,
+    "identification_steps": 10,
+    "steps": 25,
+}
 
 
 def erm(inputs: Inputs, points: Tensor, loss: PointLoss, steps: int) -> Tensor:
     """Outputs at all points of ERM on some, which may repeat."""
+    x = inputs.x[points]
     y = inputs.y[points]
+
+    def mean_loss(f: Tensor, *_: Any) -> Tensor:
+        return point_loss(f, y, loss).mean()
+
     model = train(
         inputs.network,
-        inputs.x[points],
-        lambda f, *_: point_loss(f, y, loss).mean(),
+        x,
+        mean_loss,
         steps=steps,
         learning_rate=1e-2,
     )
@@ -48,7 +58,8 @@ def groups_by_hand(inputs: Inputs, loss: PointLoss) -> list[Tensor]:
     groups = []
     for error in (False, True):
         for label in (-1, 1):
-            is_member = (wrong == error) & (inputs.y == label)
+            is_member = wrong == error
+            is_member &= inputs.y == label
             points = torch.nonzero(is_member).flatten()
             if len(points):
                 groups.append(points)
@@ -70,10 +81,14 @@ def test_reweighted_groups_are_groups_repeated_to_one_size(
     sizes = [len(points) for points in groups]
     assert len(set(sizes)) > 1
     size = lcm(*sizes)
-    copies = [points.repeat(size // len(points)) for points in groups]
+    copies = []
+    for points in groups:
+        times = size // len(points)
+        copies.append(points.repeat(times))
     options = BalancingOptions(loss=loss, weight_decay=0.0, **QUICK)
     outputs = outputs_of(inputs, options)
-    expected = erm(inputs, torch.cat(copies), loss, 25)
+    repeated = torch.cat(copies)
+    expected = erm(inputs, repeated, loss, 25)
     assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
@@ -84,10 +99,17 @@ def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> No
     negative = torch.nonzero(inputs.y == -1).flatten()
     positive = torch.nonzero(inputs.y == 1).flatten()
     few = min(len(negative), len(positive))
-    kept = torch.cat([negative[:few], positive[:few]])
-    inputs = replace(inputs, x=inputs.x[kept], y=inputs.y[kept])
+    kept_of_each = [negative[:few], positive[:few]]
+    kept = torch.cat(kept_of_each)
+    x = inputs.x[kept]
+    y = inputs.y[kept]
+    inputs = replace(inputs, x=x, y=y)
     options = BalancingOptions(
-        balance=how, groups="labels", loss=loss, weight_decay=0.0, **QUICK
+        balance=how,
+        groups="labels",
+        loss=loss,
+        weight_decay=0.0,
+        **QUICK,
     )
     outputs = outputs_of(inputs, options)
     every_point = torch.arange(2 * few)
@@ -95,8 +117,11 @@ def test_groups_of_one_size_are_erm(draw: Draw, how: str, loss: PointLoss) -> No
     assert_close(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
+some_groups = st.lists(st.integers(0, 3), min_size=1, max_size=60)
+
+
 @given(
-    groups=st.lists(st.integers(0, 3), min_size=1, max_size=60),
+    groups=some_groups,
     seed=st.integers(0, 9),
 )
 def test_every_group_has_the_same_weight(groups: list[int], seed: int) -> None:
@@ -115,7 +140,8 @@ def test_every_group_has_the_same_weight(groups: list[int], seed: int) -> None:
             assert first < second
         for name in names:
             is_member = labels[sample.points] == name
-            share = float(sample.weights[is_member].sum())
+            weights = sample.weights[is_member]
+            share = float(weights.sum())
             expected = 1 / len(sizes)
             assert share == pytest.approx(expected)
     first = balance(labels, "subsample", seed).points
@@ -131,10 +157,12 @@ def test_subsamples_draw_every_point_of_a_group_alike() -> None:
     for seed in range(n_seeds):
         sample = balance(labels, "subsample", seed)
         counts[sample.points] += 1
-    assert counts[6:].tolist() == [n_seeds] * 3
+    of_small_group = counts[6:]
+    assert of_small_group.tolist() == [n_seeds] * 3
     # standard deviation .025 of a share
     shares = counts[:6] / n_seeds
-    assert (shares - 0.5).abs().max() < 0.1
+    largest = (shares - 0.5).abs().max()
+    assert largest < 0.1
 
 
 def test_what_makes_groups() -> None:
@@ -142,16 +170,19 @@ def test_what_makes_groups() -> None:
     y = torch.tensor([-1.0, 1.0, -1.0, 1.0])
     both = groups_of(wrong, y, "environments_and_labels")
     assert len(both.unique()) == 4
-    assert torch.equal(groups_of(wrong, y, "environments"), wrong)
+    by_error = groups_of(wrong, y, "environments")
+    assert torch.equal(by_error, wrong)
     groups = groups_of(wrong, y, "labels")
     assert groups.tolist() == [0, 1, 0, 1]
 
 
 def test_points_have_no_order(draw: Draw) -> None:
     inputs = draw(n=60)
-    generator = torch.Generator()
-    order = torch.randperm(60, generator=generator.manual_seed(0))
-    shuffled = replace(inputs, x=inputs.x[order], y=inputs.y[order])
+    generator = torch.Generator().manual_seed(0)
+    order = torch.randperm(60, generator=generator)
+    x = inputs.x[order]
+    y = inputs.y[order]
+    shuffled = replace(inputs, x=x, y=y)
     options = BalancingOptions(**QUICK)
     fitted = train_balancing(shuffled, options)
     outputs = fitted.predict(inputs.x)["model"]
@@ -166,6 +197,8 @@ def test_the_decay_is_a_part_of_the_objective(draw: Draw) -> None:
     for weight_decay in (0.0, 1e-2, 1.0):
         options = BalancingOptions(weight_decay=weight_decay, **QUICK)
         network = train_balancing(inputs, options).networks["model"]
-        squares = [(w**2).sum() for w in network.weights.values()]
-        norms.append(float(sum(squares)))
+        total = 0.0
+        for weight in network.weights.values():
+            total += float((weight**2).sum())
+        norms.append(total)
     assert norms == sorted(norms, reverse=True)

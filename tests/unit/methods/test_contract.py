@@ -62,7 +62,8 @@ class Case(NamedTuple):
             "noise": 0.5,
             "k": K,
         }
-        inputs = draw(self.task, seed, **defaults | how)
+        chosen = defaults | how
+        inputs = draw(self.task, seed, **chosen)
         if not self.method.needs_environments:
             inputs = replace(inputs, environments=None, environments_validation=None)
         if not self.method.needs_features:
@@ -73,11 +74,16 @@ class Case(NamedTuple):
         return self.method.train(inputs, self.options)
 
 
+def quick_options(known: Any) -> dict[str, Any]:
+    """Those of the options for quick runs that are known."""
+    return {key: value for key, value in QUICK.items() if key in known}
+
+
 def cases() -> Iterator[Any]:
     """Every method with every loss and every task it has."""
     for name, method in METHODS.items():
         known = method.options.model_fields
-        quick = {key: value for key, value in QUICK.items() if key in known}
+        quick = quick_options(known)
         if name in ("balancing", "xrm"):
             # the worse group of 25 points would stop them near w_0
             del quick["evaluate_every"]
@@ -86,12 +92,14 @@ def cases() -> Iterator[Any]:
             quick["k"] = K if single else [3, K]
         if "training" in known:
             of_training = KerHRMOptions.model_fields
-            steps = {key: QUICK[key] for key in QUICK if key in of_training}
+            steps = quick_options(of_training)
             quick["training"] = KerHRMOptions(**steps)
-        for loss in ("squared", "logistic") if "loss" in known else ("",):
+        losses = ("squared", "logistic") if "loss" in known else ("",)
+        for loss in losses:
             given = {"loss": loss} if loss else {}
             options = method.options(**quick, **given)
-            for task in method.tasks[: 1 if loss == "logistic" else 2]:
+            n_tasks = 1 if loss == "logistic" else 2
+            for task in method.tasks[:n_tasks]:
                 case = Case(method, options, task)
                 yield pytest.param(case, id=f"{name}-{loss}-{task}")
 
@@ -119,7 +127,9 @@ def test_outputs(case: Case, draw: Draw) -> None:
     points."""
     inputs = case.inputs(draw)
     fitted = case.train(inputs)
-    for x in (inputs.x, new_points(), new_points(1)):
+    several_points = new_points()
+    one_point = new_points(1)
+    for x in (inputs.x, several_points, one_point):
         outputs = predict(fitted, inputs, x)
         assert tuple(outputs) == case.method.outputs
         for output in outputs.values():
@@ -129,12 +139,15 @@ def test_outputs(case: Case, draw: Draw) -> None:
     outputs = predict(fitted, inputs, inputs.x)
     x = new_points()
     several = predict(fitted, inputs, x)
-    few = predict(fitted, inputs, x[3:8])
+    some = slice(3, 8)
+    few = predict(fitted, inputs, x[some])
     for name in outputs:
-        similarity = torch.cosine_similarity(outputs[name], inputs.y, dim=-1)
+        output = outputs[name]
+        similarity = torch.cosine_similarity(output, inputs.y, dim=-1)
         assert similarity > 0.4
-        expected = several[name][3:8]
-        assert_close(few[name], expected, rtol=1e-5, atol=1e-6)
+        expected = several[name][some]
+        few_outputs = few[name]
+        assert_close(few_outputs, expected, rtol=1e-5, atol=1e-6)
     environments = fitted.environments
     assert (environments is not None) == case.method.infers
     if environments is not None:
@@ -157,14 +170,16 @@ def test_training_repeats_and_changes_nothing(case: Case, draw: Draw) -> None:
             tensors.append(value)
     before = [t.clone() for t in tensors]
     options = case.options.model_dump()
-    first = predict(case.train(inputs), inputs, x)
+    trained = case.train(inputs)
+    first = predict(trained, inputs, x)
     for t, old in zip(tensors, before, strict=True):
         assert torch.equal(t, old)
         assert not t.requires_grad
     assert case.options.model_dump() == options
     torch.manual_seed(1)  # no method draws from the global generator
     other = case.inputs(draw)
-    again = predict(case.train(other), other, x)
+    trained = case.train(other)
+    again = predict(trained, other, x)
     for name, outputs in first.items():
         assert torch.equal(again[name], outputs)
 
@@ -179,7 +194,8 @@ def test_environments_have_no_names(case: Case, draw: Draw) -> None:
 
     def outputs(environments: Tensor) -> Tensor:
         changed = replace(inputs, environments=environments)
-        outputs = predict(case.train(changed), inputs, x)
+        trained = case.train(changed)
+        outputs = predict(trained, inputs, x)
         last = case.method.outputs[-1]
         return outputs[last]
 
@@ -238,14 +254,21 @@ def test_without_its_penalty_a_method_is_erm(
     if "one" in name:
         one_environment = torch.zeros(40, dtype=torch.int64)
         inputs = replace(inputs, environments=one_environment)
-    given = {"loss": loss} if "loss" in method.options.model_fields else {}
-    options = {"steps": 25, "learning_rate": 1e-2, **given, **options}
-    fitted = method.train(inputs, method.options(**options))
+    given = {}
+    if "loss" in method.options.model_fields:
+        given = {"loss": loss}
+    quick = {"steps": 25, "learning_rate": 1e-2}
+    chosen = method.options(**quick | given | options)
+    fitted = method.train(inputs, chosen)
     outputs = fitted.predict(inputs.x)["model"]
+
+    def mean_loss(f: Tensor, *_: Any) -> Tensor:
+        return point_loss(f, inputs.y, loss).mean()
+
     erm = train(
         inputs.network,
         inputs.x,
-        lambda f, *_: point_loss(f, inputs.y, loss).mean(),
+        mean_loss,
         steps=25,
         learning_rate=1e-2,
     )

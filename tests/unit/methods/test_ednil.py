@@ -35,13 +35,14 @@ Draw = Callable[..., Inputs]
 def drawn(n: int, count: int, seed: int) -> tuple[Tensor, Tensor]:
     """Probabilities (n, count) and labels."""
     rng = np.random.default_rng(seed)
-    shares = rng.dirichlet(np.full(count, 0.5), n)
+    concentration = np.full(count, 0.5)
+    shares = rng.dirichlet(concentration, n)
     labels = rng.choice([-1.0, 1.0], n)
     p = torch.from_numpy(shares).clamp_min(1e-12)
     return p, torch.from_numpy(labels)
 
 
-counts = st.integers(1, 5), st.integers(0, 99)
+counts = (st.integers(1, 5), st.integers(0, 99))
 
 
 @given(*counts)
@@ -54,7 +55,10 @@ def test_labels_that_environments_tell_by_the_divergence_of_torch(
     divergences = []
     for e in range(count):
         of_environment = p[:, e]
-        sizes = [of_environment[y == label].sum() for label in (-1, 1)]
+        sizes = []
+        for label in (-1, 1):
+            of_label = of_environment[y == label]
+            sizes.append(of_label.sum())
         shares = torch.stack(sizes)
         categories = Categorical(probs=shares / shares.sum())
         divergences.append(kl_divergence(categories, uniform))
@@ -84,14 +88,16 @@ def test_the_other_losses_by_loops_over_points(count: int, seed: int) -> None:
         total_weight = 0.0
         for row, e in zip(p, likeliest, strict=True):
             weight = min(largest / sizes[e], limit)
-            total -= weight * float(row[e].log())
+            log_probability = float(row[e].log())
+            total -= weight * log_probability
             total_weight += weight
         loss = float(diversity_loss(p, limit))
         assert loss == pytest.approx(total / total_weight)
     losses = torch.rand(30).double()
     means = []
     for e in range(count):
-        mean = np.average(losses, weights=p[:, e])
+        weights = p[:, e]
+        mean = np.average(losses, weights=weights)
         means.append(mean)
     variance = float(loss_variance(p, losses))
     expected = np.var(means)
@@ -114,7 +120,13 @@ def test_environments_have_no_names(count: int, seed: int) -> None:
 
 
 def test_environments_without_points_are_left_out() -> None:
-    chosen = torch.tensor([[0.9, 0.0, 0.0], [0.7, 0.0, 0.0], [0.0, 0.0, 0.4]])
+    chosen = torch.tensor(
+        [
+            [0.9, 0.0, 0.0],
+            [0.7, 0.0, 0.0],
+            [0.0, 0.0, 0.4],
+        ]
+    )
     weights, means = environment_weights(chosen)
     expected_weights = torch.tensor([0.8, 0.4]) / 1.2
     expected_means = torch.tensor([[0.5, 0.5, 0], [0, 0, 1.0]])
@@ -132,12 +144,13 @@ def perceptron(weights: dict[str, Tensor]) -> nn.Sequential:
         layer.weight.data = weight.clone()
         layer.bias.data = weights[f"bias_{i}"].clone()
         layers.append(layer)
-    return nn.Sequential(layers[0], nn.ReLU(), layers[1])
+    first, last = layers
+    return nn.Sequential(first, nn.ReLU(), last)
 
 
 def decay(network: nn.Module) -> Tensor:
     """Squared size of all weights, times 1e-2."""
-    squares = [w.norm() ** 2 for w in network.parameters()]
+    squares = [weight.norm() ** 2 for weight in network.parameters()]
     return 1e-2 * sum(squares)
 
 
@@ -153,15 +166,18 @@ class InModules:
         self.learn = perceptron(inputs.network.weights)
 
     def optimiser(self, network: nn.Module) -> torch.optim.Optimizer:
-        return torch.optim.Adam(network.parameters(), lr=1e-2)
+        weights = network.parameters()
+        return torch.optim.Adam(weights, lr=1e-2)
 
     def losses_of_heads(self) -> Tensor:
         """Cross entropies (n, 3)."""
         labels = self.y[:, None].expand(-1, 3)
-        return cross_entropy(self.infer(self.x), labels, reduction="none")
+        outputs = self.infer(self.x)
+        return cross_entropy(outputs, labels, reduction="none")
 
     def memberships(self) -> Tensor:
-        return (-self.losses_of_heads() / 0.2).softmax(1)
+        losses = self.losses_of_heads()
+        return (-losses / 0.2).softmax(1)
 
     def start(self) -> None:
         """The first head learns to predict."""
@@ -176,7 +192,8 @@ class InModules:
     def infer_environments(self, optimiser: torch.optim.Optimizer, number: int) -> None:
         """Steps of the network of environments in one round."""
         outputs = self.learn(self.x)[:, 0]
-        fixed = cross_entropy(outputs, self.y, reduction="none").detach()
+        losses = cross_entropy(outputs, self.y, reduction="none")
+        fixed = losses.detach()
         rising = 5.0 * number / 2
         for _ in range(6):
             p = self.memberships()
@@ -192,8 +209,10 @@ class InModules:
     def penalised_risk(self, part: Tensor, weight: float) -> Tensor:
         """Risk of some points, and IRMv1's penalty of it."""
         scale = torch.ones((), requires_grad=True)
-        outputs = self.learn(self.x[part])[:, 0]
-        risk = cross_entropy(scale * outputs, self.y[part])
+        x = self.x[part]
+        y = self.y[part]
+        outputs = self.learn(x)[:, 0]
+        risk = cross_entropy(scale * outputs, y)
         (slope,) = torch.autograd.grad(risk, scale, create_graph=True)
         return risk + weight * slope**2
 
@@ -203,14 +222,23 @@ class InModules:
         environment = p.argmax(1)
         names = environment.unique()
         assert len(names) > 1
-        means = [p[environment == e, e].mean() for e in names]
+        means = []
+        for e in names:
+            of_environment = p[environment == e, e]
+            means.append(of_environment.mean())
         confidence = torch.stack(means)
-        weight = self.penalty if number else min(1.0, self.penalty)
+        weight = self.penalty
+        if number == 0:
+            weight = min(1.0, self.penalty)
         for _ in range(7):
-            risks = [self.penalised_risk(environment == e, weight) for e in names]
+            risks = []
+            for e in names:
+                inside = environment == e
+                risks.append(self.penalised_risk(inside, weight))
             weighted = confidence * torch.stack(risks)
             mean = weighted.sum() / confidence.sum()
-            objective = (mean + decay(self.learn)) / max(weight, 1.0)
+            with_decay = mean + decay(self.learn)
+            objective = with_decay / max(weight, 1.0)
             optimiser.zero_grad()
             objective.backward()
             optimiser.step()
@@ -256,7 +284,8 @@ def test_a_minority_is_found_and_left_behind(draw: Draw) -> None:
     draws = rng.random(400)
     hidden = torch.from_numpy(draws < 0.15)
     x = inputs.x.clone()
-    copied_label = torch.where(hidden, -inputs.y, inputs.y)
+    y = inputs.y
+    copied_label = torch.where(hidden, -y, y)
     x[:, 3] = 3 * copied_label
     inputs = replace(inputs, x=x)
     options = EDNILOptions(n_environments=2, learning_rate=1e-2)
@@ -265,7 +294,8 @@ def test_a_minority_is_found_and_left_behind(draw: Draw) -> None:
     environments = fitted.environments.argmax(1)[:400]
     assert adjusted_rand_score(hidden, environments) > 0.6
     opposite_label = -3 * inputs.y[:, None]
-    flipped = torch.cat([x[:, :3], opposite_label], 1)
+    other_columns = x[:, :3]
+    flipped = torch.cat([other_columns, opposite_label], 1)
     outputs = fitted.predict(flipped)["model"]
     right = torch.sign(outputs) == inputs.y
     assert right.double().mean() > 0.7
@@ -281,7 +311,8 @@ def test_more_weight_on_labels_leaves_them_less_information(draw: Draw) -> None:
         environments = train_ednil(inputs, options).environments
         assert environments is not None
         memberships = environments[:200].double()
-        information.append(float(label_information(memberships, inputs.y)))
+        of_labels = label_information(memberships, inputs.y)
+        information.append(float(of_labels))
     for before, after in pairwise(information):
         assert before >= after - 1e-3
     assert information[-1] < 0.1
@@ -308,13 +339,15 @@ def test_the_best_look_of_the_last_round_is_kept(draw: Draw) -> None:
         right = torch.sign(outputs) == inputs.y_validation
         shares = []
         for e in environment.unique():
-            share = right[environment == e].double().mean()
+            inside = environment == e
+            share = right[inside].double().mean()
             shares.append(float(share))
         fits[steps] = fitted
         scores[steps] = min(shares)
-    best = max(scores, key=lambda steps: scores[steps])
+    best = max(scores, key=scores.__getitem__)
     options = EDNILOptions(steps=20, evaluate_every=7, **quick)
-    new = torch.randn(9, inputs.x.shape[1])
+    d = inputs.x.shape[1]
+    new = torch.randn(9, d)
     fitted = train_ednil(inputs, options)
     outputs = fitted.predict(new)["model"]
     expected = fits[best].predict(new)["model"]
@@ -326,7 +359,8 @@ def test_networks_and_limits_that_do_not_fit_are_refused(draw: Draw) -> None:
     inputs = replace(draw(n=10), network=module)
     with pytest.raises(KerhrmError, match="last layer of a perceptron"):
         train_ednil(inputs, EDNILOptions())
-    for bad in ({"balance_limit": 0.5}, {"temperature": 0.0}, {"n_environments": 0}):
+    refused = ({"balance_limit": 0.5}, {"temperature": 0.0}, {"n_environments": 0})
+    for bad in refused:
         with pytest.raises(KerhrmError) as error:
             EDNILOptions.parse(bad)
         assert "\n" not in str(error.value)

@@ -30,7 +30,15 @@ RADII = [
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize(("steps", "every"), [(23, 5), (23, 1), (20, 5), (4, 9)])
+@pytest.mark.parametrize(
+    ("steps", "every"),
+    [
+        (23, 5),
+        (23, 1),
+        (20, 5),
+        (4, 9),
+    ],
+)
 def test_erm_has_the_weights_of_the_best_look(
     draw: Callable[..., Inputs], task: Task, steps: int, every: int
 ) -> None:
@@ -43,11 +51,14 @@ def test_erm_has_the_weights_of_the_best_look(
         if task == "classification":
             scores_of_points = (f > 0) == (y > 0)
         else:
-            scores_of_points = -((f - y).double() ** 2)
-        scores[step] = float(scores_of_points.double().mean())
+            errors = (f - y).double()
+            scores_of_points = -(errors**2)
+        mean = scores_of_points.double().mean()
+        scores[step] = float(mean)
 
     def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
-        return ((f - inputs.y) ** 2).mean()
+        errors = f - inputs.y
+        return (errors**2).mean()
 
     def run(steps: int) -> Network:
         return train(
@@ -62,7 +73,7 @@ def test_erm_has_the_weights_of_the_best_look(
     run(steps)
     # the last step is looked at as well
     looks = sorted({*range(every, steps + 1, every), steps})
-    best = max(looks, key=lambda step: scores[step])  # the first one among equals
+    best = max(looks, key=scores.__getitem__)  # the first one among equals
     options = ERMOptions(steps=steps, learning_rate=0.03, evaluate_every=every)
     fitted = train_erm(inputs, options)
     outputs = fitted.predict(inputs.x)["model"]
@@ -84,7 +95,8 @@ def test_the_primal_and_the_dual_by_solvers(rho: float, seed: int) -> None:
     values = losses.numpy()
 
     def divergence(p: np.ndarray) -> float:
-        return ((N * p - 1) ** 2).mean()
+        deviations = N * p - 1
+        return (deviations**2).mean()
 
     sums_to_one = {
         "type": "eq",
@@ -108,7 +120,8 @@ def test_the_primal_and_the_dual_by_solvers(rho: float, seed: int) -> None:
     assert solution.status in (0, 8)  # 8: no step improves any more, in rounding
     mean = float(worst_mean(losses, rho))
     weights = worst_weights(losses, rho).numpy()
-    assert mean == pytest.approx(-solution.fun, rel=1e-6)
+    largest = -solution.fun
+    assert mean == pytest.approx(largest, rel=1e-6)
     np.testing.assert_allclose(weights, solution.x, atol=1e-3)
 
     def dual(eta: float) -> float:
@@ -118,7 +131,10 @@ def test_the_primal_and_the_dual_by_solvers(rho: float, seed: int) -> None:
         return float(factor * root_mean_square + eta)
 
     best = minimize_scalar(
-        dual, bounds=(-100, values.max()), method="bounded", options={"xatol": 1e-10}
+        dual,
+        bounds=(-100, values.max()),
+        method="bounded",
+        options={"xatol": 1e-10},
     )
     assert mean == pytest.approx(best.fun, rel=1e-7)
 
@@ -130,7 +146,8 @@ def test_weights_lie_in_the_ball_and_a_larger_one_is_worse(
 ) -> None:
     losses = draw_losses(seed, N)
     p = worst_weights(losses, rho)
-    assert float(p.sum()) == pytest.approx(1)
+    total = float(p.sum())
+    assert total == pytest.approx(1)
     assert p.min() >= 0
     vertex = (N - 1) / 2  # divergence of a single point
     divergences = (N * p - 1) ** 2
@@ -159,7 +176,8 @@ def test_the_gradient_by_differences(rho: float) -> None:
         with torch.no_grad():
             above = worst_mean(losses + shifts[i], rho)
             below = worst_mean(losses - shifts[i], rho)
-        slope = float((above - below) / (2 * step))
+        rise = float(above - below)
+        slope = rise / (2 * step)
         assert float(gradient[i]) == pytest.approx(slope, abs=1e-5)
 
 
@@ -173,7 +191,8 @@ def test_equal_losses_weigh_equally(value: float) -> None:
 def test_each_radius_does_best_by_its_own_measure() -> None:
     # few units and many points: nothing can be learned by heart
     x = torch.randn(300, 1).abs()
-    network = build(NetworkOptions(widths=[4]), 0, 1)
+    options_of_network = NetworkOptions(widths=[4])
+    network = build(options_of_network, 0, 1)
     noise = torch.randn(300)
     y = x[:, 0] + x[:, 0] * noise
     inputs = Inputs(x, y, x, y, "regression", 0, network)
@@ -185,5 +204,7 @@ def test_each_radius_does_best_by_its_own_measure() -> None:
         residuals = fitted.predict(x)["model"] - y
         losses.append(residuals**2)
     for i, radius in enumerate(radii):
-        values = [float(worst_mean(loss, radius)) for loss in losses]
+        values = []
+        for losses_of_radius in losses:
+            values.append(float(worst_mean(losses_of_radius, radius)))
         assert min(values) == values[i]

@@ -26,14 +26,19 @@ from kerhrm.methods.irm import scale_gradient
 from kerhrm.networks.modules import init_module
 
 Draw = Callable[..., Inputs]
-QUICK = {"learning_rate": 1e-2, "steps": 20, "inference_steps": 1000}
+QUICK = {
+    "learning_rate": 1e-2,
+    "steps": 20,
+    "inference_steps": 1000,
+}
 
 
 def points(n: int = 60, q: int = 8) -> tuple[Tensor, Tensor]:
     """Features of different scales, the last one constant, and labels."""
     rng = np.random.default_rng(0)
     z = rng.standard_normal((n, q))
-    scales = 10.0 ** rng.uniform(-2, 2, q)
+    exponents = rng.uniform(-2, 2, q)
+    scales = 10.0**exponents
     z = z * scales + 3
     noise = rng.standard_normal(n)
     first = z[:, 0]
@@ -48,7 +53,11 @@ def test_the_last_layer_is_scikit_learn_s(l1: float) -> None:
     z, y = points()
     scaled = StandardScaler().fit_transform(z.numpy())
     model = LogisticRegression(
-        l1_ratio=1.0, solver="saga", C=1 / (60 * l1), tol=1e-10, max_iter=100_000
+        l1_ratio=1.0,
+        solver="saga",
+        C=1 / (60 * l1),
+        tol=1e-10,
+        max_iter=100_000,
     )
     model.fit(scaled, y.numpy())
     v = lasso(z, y, l1)
@@ -71,17 +80,22 @@ def test_no_coefficient_can_be_improved(n: int) -> None:
     coefficients = v[:-1]
     mean = z.mean(0)
     standard = (coefficients * scale).requires_grad_()
-    level = (v[-1] + coefficients @ mean).requires_grad_()
-    design = torch.where(scale > 0, (z - mean) / scale, 0.0)
+    level_at_mean = v[-1] + coefficients @ mean
+    level = level_at_mean.requires_grad_()
+    deviations = (z - mean) / scale
+    design = torch.where(scale > 0, deviations, 0.0)
     outputs = design @ standard + level
-    risk = nn.functional.softplus(-y * outputs).mean()
+    losses = nn.functional.softplus(-y * outputs)
+    risk = losses.mean()
     slopes, of_level = torch.autograd.grad(risk, [standard, level])
     fitted = standard.detach()
     zero = fitted == 0
     assert 0 < int(zero.sum()) < 40
-    assert slopes[zero].abs().max() <= l1 + 1e-5
+    slopes_at_zero = slopes[zero]
+    assert slopes_at_zero.abs().max() <= l1 + 1e-5
     expected = -l1 * fitted[~zero].sign()
-    assert_close(slopes[~zero], expected, rtol=0, atol=1e-5)
+    other_slopes = slopes[~zero]
+    assert_close(other_slopes, expected, rtol=0, atol=1e-5)
     assert of_level.abs() < 1e-5
 
 
@@ -89,15 +103,18 @@ def test_a_large_penalty_leaves_the_share_of_the_labels() -> None:
     z, y = points()
     y[:40] = 1.0
     v = lasso(z, y, 10.0)
-    assert v[:-1].tolist() == [0.0] * 8
-    share = float((y > 0).double().mean())
+    coefficients = v[:-1]
+    assert coefficients.tolist() == [0.0] * 8
+    is_positive = (y > 0).double()
+    share = float(is_positive.mean())
     probability = float(torch.sigmoid(v[-1]))
     assert probability == pytest.approx(share, abs=1e-4)
 
 
 def test_extremes_by_hand() -> None:
     losses = torch.tensor([5.0, 1.0, 4.0, 2.0, 3.0, 0.1, 0.2, 0.3, 0.4, 9.0])
-    y = torch.tensor([1.0] * 6 + [-1.0] * 4)
+    signs = [1.0] * 6 + [-1.0] * 4
+    y = torch.tensor(signs)
     quarter = extremes(losses, y, 0.25)
     assert quarter.tolist() == [0, 5, 6, 9]
     half = extremes(losses, y, 0.5)
@@ -106,14 +123,20 @@ def test_extremes_by_hand() -> None:
     tenth = extremes(losses, alone, 0.1)
     assert tenth.tolist() == [5, 9]
     order = torch.randperm(10)
-    extremes_in_order = extremes(losses[order], y[order], 0.25)
+    losses_in_order = losses[order]
+    extremes_in_order = extremes(losses_in_order, y[order], 0.25)
     again = order[extremes_in_order]
     assert sorted(again.tolist()) == [0, 5, 6, 9]
 
 
 def test_the_worse_inferred_environment_chooses(draw: Draw) -> None:
     inputs = draw(n=200, m=80, noise=2.0)
-    options = EVaLSOptions(selected=[0.2, 0.5], l1=[0.01, 0.1], share=0.5, **QUICK)
+    options = EVaLSOptions(
+        selected=[0.2, 0.5],
+        l1=[0.01, 0.1],
+        share=0.5,
+        **QUICK,
+    )
     fitted = train_evals(inputs, options)
     held_out = hold_out(inputs, 0.5, "evals")
     base = train_erm_on(inputs, ~held_out, options, "logistic")
@@ -137,18 +160,21 @@ def test_the_worse_inferred_environment_chooses(draw: Draw) -> None:
         right = torch.sign(candidate.network(x)) == y
         accuracies = []
         for e in (0, 1):
-            accuracy = right[environment == e].double().mean()
+            inside = environment == e
+            accuracy = right[inside].double().mean()
             accuracies.append(float(accuracy))
         worst[candidate.selected, candidate.l1] = min(accuracies)
     selected = fitted.chosen["selected"]
     l1 = fitted.chosen["l1"]
-    assert worst[selected, l1] == max(worst.values())
+    best = max(worst.values())
+    assert worst[selected, l1] == best
     assert len(set(worst.values())) > 1
 
     only = EVaLSOptions(selected=selected, l1=l1, share=0.5, **QUICK)
     new = torch.randn(9, 4)
     expected = fitted.predict(new)["model"]
-    outputs = train_evals(inputs, only).predict(new)["model"]
+    trained = train_evals(inputs, only)
+    outputs = trained.predict(new)["model"]
     assert_close(outputs, expected)
 
 
@@ -159,7 +185,8 @@ def test_networks_and_shares_that_do_not_fit_are_refused_in_one_line(
     inputs = replace(draw(n=10), network=module)
     with pytest.raises(KerhrmError, match="last layer of a perceptron"):
         train_evals(inputs, EVaLSOptions())
-    for bad in ({"selected": [0.6]}, {"selected": []}, {"l1": [0.0]}, {"share": 1.0}):
+    refused = ({"selected": [0.6]}, {"selected": []}, {"l1": [0.0]}, {"share": 1.0})
+    for bad in refused:
         with pytest.raises(KerhrmError) as error:
             EVaLSOptions.parse(bad)
         assert "\n" not in str(error.value)

@@ -47,7 +47,8 @@ def points(k: int = 3) -> tuple[Tensor, Tensor, Tensor]:
     signal = x @ [1.0, -0.5, 1.0, 0.0]
     y = signal + rng.standard_normal(N)
     sizes = np.arange(1, k + 1)
-    labels = rng.choice(k, N, p=sizes / sizes.sum())
+    shares = sizes / sizes.sum()
+    labels = rng.choice(k, N, p=shares)
     environments = torch.from_numpy(labels)
     return torch.from_numpy(x), torch.from_numpy(y), environments
 
@@ -66,15 +67,21 @@ def test_adam_is_that_of_torch() -> None:
         return scale * w + 1.0 / step
 
     result = adam(start, gradient, steps=60, learning_rate=0.02)
-    w = torch.from_numpy(start).clone().requires_grad_(True)
+    copy_of_start = torch.from_numpy(start).clone()
+    w = copy_of_start.requires_grad_(True)
     optimiser = torch.optim.Adam([w], lr=0.02)
     for step in range(1, 61):
         slope = torch.from_numpy(scale)
         w.grad = slope * w.detach() + 1.0 / step
         optimiser.step()
-    assert_allclose(result, w.detach(), rtol=1e-12, atol=1e-12)
+    expected = w.detach()
+    assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
     start_in_single = start.astype("f4")
-    single = adam(start_in_single, lambda _, w: w, steps=3, learning_rate=0.1)
+
+    def decay(step: int, w: np.ndarray) -> np.ndarray:
+        return w
+
+    single = adam(start_in_single, decay, steps=3, learning_rate=0.1)
     assert single.dtype == np.float32
 
 
@@ -86,13 +93,15 @@ def risk_and_penalty(
     slopes = []
     for e in labels.unique():
         inside = labels == e
-        residuals = x[inside] @ (gate * w) - y[inside]
+        outputs = x[inside] @ (gate * w)
+        residuals = outputs - y[inside]
         risk = (residuals**2).mean()
         (slope,) = torch.autograd.grad(risk, w, create_graph=True)
         risks.append(risk)
         slopes.append(slope)
     variances = torch.stack(slopes).var(0, correction=0)
-    return torch.stack(risks).mean(), (gate * variances).sum()
+    penalty = (gate * variances).sum()
+    return torch.stack(risks).mean(), penalty
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
@@ -101,17 +110,20 @@ def risk_and_penalty(
 def test_gate_gradients_by_autograd(k: int, empty: bool, alpha: float) -> None:
     """An environment without points does not count."""
     x, y, labels = points(k)
-    labels = 2 * labels + 1 if empty else labels
-    w = torch.randn(D, dtype=torch.float64, requires_grad=True)
-    start = [0.5, 0.2, 1.3, -0.4]
-    centre = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    if empty:
+        labels = 2 * labels + 1
+    draws = torch.randn(D, dtype=torch.float64)
+    w = draws.requires_grad_()
+    start = torch.tensor([0.5, 0.2, 1.3, -0.4], dtype=torch.float64)
+    centre = start.requires_grad_()
     noise = 0.1 * torch.randn(D, dtype=torch.float64)
     gate = (centre + noise).clamp(0, 1)
     risk, penalty = risk_and_penalty(x, y, labels, w, gate)
     objective = risk + alpha * penalty
     by_w, by_centre = torch.autograd.grad(objective, (w, centre))
     rows = gradient_rows(x, y, labels)
-    arrays = (t.detach().numpy() for t in (w, centre, noise))
+    tensors = (w, centre, noise)
+    arrays = [tensor.detach().numpy() for tensor in tensors]
     got_by_w, got_by_centre = gate_gradients(*arrays, rows, alpha)
     assert_allclose(got_by_w, by_w, rtol=1e-9, atol=1e-12)
     assert_allclose(got_by_centre, by_centre, rtol=1e-9, atol=1e-12)
@@ -120,12 +132,15 @@ def test_gate_gradients_by_autograd(k: int, empty: bool, alpha: float) -> None:
 @pytest.mark.parametrize("goal", ["few", "all"])
 def test_cost_gradient_by_autograd(goal: Any) -> None:
     options = HRMOptions(gate_goal=goal, gate_noise=0.3)
-    centre = torch.linspace(-0.5, 0.8, D, dtype=torch.float64).requires_grad_()
-    is_open = 0.5 * (1 + torch.erf(centre / 0.3 / 2**0.5))
+    centres = torch.linspace(-0.5, 0.8, D, dtype=torch.float64)
+    centre = centres.requires_grad_()
+    distance = centre / 0.3 / 2**0.5
+    is_open = 0.5 * (1 + torch.erf(distance))
     n_open = is_open.sum()
     cost = n_open if goal == "few" else (D - n_open) ** 2
     (expected,) = torch.autograd.grad(cost, centre)
-    gradient = cost_gradient(centre.detach().numpy(), options)
+    at = centre.detach().numpy()
+    gradient = cost_gradient(at, options)
     assert_allclose(gradient, expected)
 
 
@@ -134,9 +149,11 @@ def test_cost_gradient_by_autograd(goal: Any) -> None:
 def test_gate_probability_by_monte_carlo(centre: float, sigma: float) -> None:
     rng = np.random.default_rng(0)
     draws = rng.standard_normal(40_000)
-    gates = np.clip(centre + sigma * draws, 0, 1)
+    values = centre + sigma * draws
+    gates = np.clip(values, 0, 1)
     frequency = (gates > 0).mean()
-    (probability,) = gate_probability(np.array([centre]), sigma)
+    centres = np.array([centre])
+    (probability,) = gate_probability(centres, sigma)
     assert probability == pytest.approx(frequency, abs=0.015)
 
 
@@ -149,13 +166,15 @@ def test_models_are_the_lasso_of_every_cluster(l1: float) -> None:
     models = fit_models(start, *moments, penalty, 3000, 2e-3)
     for e in range(3):
         inside = labels == e
+        x_inside = x[inside]
+        y_inside = y[inside]
         if l1:
             lasso = Lasso(alpha=l1 / 2, fit_intercept=False)
-            expected = lasso.fit(x[inside], y[inside]).coef_
+            lasso.fit(x_inside, y_inside)
+            expected = lasso.coef_
         else:
-            fit_inside = torch.linalg.lstsq(x[inside], y[inside])
-            solution = fit_inside.solution
-            expected = solution.numpy()
+            least_squares_inside = torch.linalg.lstsq(x_inside, y_inside)
+            expected = least_squares_inside.solution.numpy()
         assert_allclose(models[e], expected, atol=1e-2)
 
 
@@ -168,7 +187,8 @@ def two_slopes() -> tuple[Tensor, Tensor, np.ndarray]:
     noise = 0.1 * rng.standard_normal(400)
     y = slope * x[:, -1] + noise
     inputs = torch.from_numpy(x).float()
-    return inputs, torch.from_numpy(y).float(), which
+    labels = torch.from_numpy(y).float()
+    return inputs, labels, which
 
 
 def test_clusters_are_planted_lines() -> None:
@@ -204,14 +224,19 @@ def test_gates_select_causes_and_drop_effects() -> None:
     target = s @ [1.0, -1.0] + noise
     factor = np.where(labels, 0.3, 1.5)
     effect = (factor * target)[:, None]
-    effects = effect + 0.5 * rng.standard_normal((500, 2))
+    noise_of_effects = 0.5 * rng.standard_normal((500, 2))
+    effects = effect + noise_of_effects
     columns = np.hstack([s, effects])
     x = torch.from_numpy(columns).float()
     y = torch.from_numpy(target).float()
     options = HRMOptions(
-        gate_steps=1500, gate_rate=4e-3, penalty_weight=10.0, gate_cost=0.1
+        gate_steps=1500,
+        gate_rate=4e-3,
+        penalty_weight=10.0,
+        gate_cost=0.1,
     )
-    start = 2 * least_squares(x, y, all_features()).numpy()
+    coefficients = least_squares(x, y, all_features())
+    start = 2 * coefficients.numpy()
 
     def selected(environments: Tensor) -> list[bool]:
         """Whether the gate of each feature is open."""
@@ -230,13 +255,19 @@ def test_gates_select_causes_and_drop_effects() -> None:
 def test_without_penalty_and_cost_gates_times_w_are_least_squares() -> None:
     x, y, _ = points(2)
     options = HRMOptions(
-        penalty_weight=0, gate_cost=0, gate_noise=1e-6, gate_steps=3000, gate_rate=5e-3
+        penalty_weight=0,
+        gate_cost=0,
+        gate_noise=1e-6,
+        gate_steps=3000,
+        gate_rate=5e-3,
     )
-    expected = torch.linalg.lstsq(x, y).solution.numpy()
+    solution = torch.linalg.lstsq(x, y).solution
+    expected = solution.numpy()
     # of the right sign: else a gate may close before its w has turned
     halves = torch.arange(N) % 2  # of equal size
     rows = gradient_rows(x, y, halves)
-    centre, w = learn_gates(rows, 3 * expected, 0, options, "0")
+    start = 3 * expected
+    centre, w = learn_gates(rows, start, 0, options, "0")
     product = centre.clip(0, 1)
     assert_allclose(product * w, expected, atol=1e-3)
 
@@ -254,10 +285,12 @@ def test_environments_are_those_of_the_nearest_line(
     y = inputs.y
     p = torch.zeros(D)
     if turns == 2:
-        split, _ = cluster(x, y, p, inputs.seed, options, "0")
-        start = 2 * least_squares(x, y, all_features()).numpy()
+        seed = inputs.seed
+        split, _ = cluster(x, y, p, seed, options, "0")
+        coefficients = least_squares(x, y, all_features())
+        start = 2 * coefficients.numpy()
         rows = gradient_rows(x, y, split)
-        centre, _ = learn_gates(rows, start, inputs.seed, options, "0")
+        centre, _ = learn_gates(rows, start, seed, options, "0")
         scaled = torch.from_numpy(centre) / options.gate_noise
         p = 0.5 * (1 + torch.erf(scaled / 2**0.5))
     name_of_turn = str(turns - 1)
@@ -266,12 +299,19 @@ def test_environments_are_those_of_the_nearest_line(
     environments = fitted.environments[:n].argmax(1)
     assert torch.equal(environments, split)
     held_out = fitted.environments[n:]
-    rows = zip(inputs.x_validation, inputs.y_validation, held_out, strict=True)
+    rows = zip(
+        inputs.x_validation,
+        inputs.y_validation,
+        held_out,
+        strict=True,
+    )
     for x_i, y_i, members in rows:
         visible = (1 - p) * x_i
-        errors = [float((w @ visible - y_i) ** 2) for w in models]
+        residuals = [float(model @ visible - y_i) for model in models]
+        errors = np.square(residuals)
         environment = int(members.argmax())
-        assert errors[environment] == pytest.approx(min(errors), abs=1e-5)
+        least = errors.min()
+        assert errors[environment] == pytest.approx(least, abs=1e-5)
     is_used = held_out.sum(0) > 0
     assert is_used.sum() >= 2  # or this would not tell
 
@@ -287,7 +327,12 @@ def test_more_environments_than_points(draw: Callable[..., Inputs]) -> None:
 def test_growth_multiplies_penalty_and_cost() -> None:
     rows = gradient_rows(*points())
     start = np.ones(D)
-    few = HRMOptions(penalty_weight=2.0, gate_cost=0.1, gate_steps=50, gate_rate=1e-2)
+    few = HRMOptions(
+        penalty_weight=2.0,
+        gate_cost=0.1,
+        gate_steps=50,
+        gate_rate=1e-2,
+    )
     larger = {"penalty_weight": 6.0, "gate_cost": 0.3}
     more = few.model_copy(update=larger)
     grown = learn_gates(rows, start, 0, few, "0", growth=3.0)

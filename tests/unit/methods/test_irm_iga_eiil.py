@@ -4,6 +4,7 @@ against plain loops."""
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def mean_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
 
 def scale_penalty(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
     """Squared gradient of the risk with respect to a dummy scale."""
-    scale = torch.ones((), dtype=f.dtype, requires_grad=True)
+    scale = torch.ones(()).to(f.dtype).requires_grad_()
     risk = mean_loss(scale * f, y, loss)
     (gradient,) = torch.autograd.grad(risk, scale, create_graph=True)
     return gradient**2
@@ -56,8 +57,11 @@ def outputs(n: int = N) -> tuple[Tensor, Tensor, Tensor]:
     rng = np.random.default_rng(0)
     f = 2 * rng.standard_normal(n)
     y = rng.choice([-1.0, 1.0], n)
-    labels = rng.choice(3, n, p=[0.2, 0.3, 0.5])
-    return torch.from_numpy(f), torch.from_numpy(y), torch.from_numpy(labels)
+    shares = [0.2, 0.3, 0.5]
+    labels = rng.choice(3, n, p=shares)
+    arrays = (f, y, labels)
+    f_of_points, y_of_points, of_points = map(torch.from_numpy, arrays)
+    return f_of_points, y_of_points, of_points
 
 
 @each_loss
@@ -76,7 +80,10 @@ def decay_of(weights: list[Tensor]) -> Tensor:
 
 
 @pytest.mark.parametrize("anneal", [0, 10])
-@pytest.mark.parametrize(("weight", "decay"), [(0.3, 0.0), (3.0, 0.02), (500.0, 0.5)])
+@pytest.mark.parametrize(
+    ("weight", "decay"),
+    [(0.3, 0.0), (3.0, 0.02), (500.0, 0.5)],
+)
 @each_loss
 def test_irm_by_a_torch_loop(
     draw: Draw, loss: PointLoss, weight: float, decay: float, anneal: int
@@ -100,16 +107,19 @@ def test_irm_by_a_torch_loop(
         now = min(weight, 1.0) if step < anneal else weight
         for e in range(2):
             inside = inputs.environments == e
-            risk = mean_loss(f[inside], inputs.y[inside], loss)
-            penalty = scale_penalty(f[inside], inputs.y[inside], loss)
+            f_inside = f[inside]
+            y_inside = inputs.y[inside]
+            risk = mean_loss(f_inside, y_inside, loss)
+            penalty = scale_penalty(f_inside, y_inside, loss)
             total = total + (risk + now * penalty) / 2
         objective = total / max(now, 1.0)
         optimiser.zero_grad()
         objective.backward()
         optimiser.step()
-    result = train_irm(inputs, options).predict(inputs.x)["model"]
-    expected = network(inputs.x)
-    assert_close(result, expected.detach(), rtol=1e-3, atol=1e-3)
+    trained = train_irm(inputs, options)
+    result = trained.predict(inputs.x)["model"]
+    expected = network(inputs.x).detach()
+    assert_close(result, expected, rtol=1e-3, atol=1e-3)
 
 
 def variance_by_hand(
@@ -120,7 +130,8 @@ def variance_by_hand(
     gradients = []
     for e in labels.unique():
         losses = point_loss(network(x), y, loss)
-        risk = losses[labels == e].mean()
+        inside = labels == e
+        risk = losses[inside].mean()
         parts = torch.autograd.grad(risk, weights, create_graph=True)
         flat = [part.flatten() for part in parts]
         gradients.append(torch.cat(flat))
@@ -143,7 +154,10 @@ def test_iga_by_a_torch_loop(draw: Draw, weight: float) -> None:
         optimiser.zero_grad()
         f = network(x)
         squares = (f - y) ** 2
-        means = [squares[labels == e].mean() for e in range(3)]
+        means = []
+        for e in range(3):
+            inside = labels == e
+            means.append(squares[inside].mean())
         risk = torch.stack(means).mean()
         variance = variance_by_hand(network, x, y, labels, "squared")
         objective = risk + weight * variance
@@ -159,11 +173,12 @@ def test_iga_by_a_torch_loop(draw: Draw, weight: float) -> None:
 @each_loss
 def test_the_inferences_objective_by_a_dummy_scale(loss: PointLoss) -> None:
     f, y, _ = outputs(30)
-    w = torch.randn(30, dtype=torch.float64, requires_grad=True)
+    draws = torch.randn(30, dtype=torch.float64)
+    w = draws.requires_grad_()
     slopes_of_points = scale_gradient(f, y, loss)
     value = soft_penalty(w, slopes_of_points)
     (gradient,) = torch.autograd.grad(value, w)
-    scale = torch.ones((), dtype=torch.float64, requires_grad=True)
+    scale = torch.ones(()).double().requires_grad_()
     losses = point_loss(scale * f, y, loss)
     q = torch.sigmoid(w)
     squares = []
@@ -182,9 +197,11 @@ def test_the_split_is_the_best_of_all(steps: int, rate: float) -> None:
     f, y, _ = outputs(9)
     gradient = scale_gradient(f, y, "squared").float()
     # 2^n hard splits, by assignments that saturate the sigmoid
-    signs = list(product([-50.0, 50.0], repeat=9))
+    corner = [-50.0, 50.0]
+    signs = list(product(corner, repeat=9))
     corners = torch.tensor(signs)
-    values = soft_penalty(corners, gradient.expand_as(corners))
+    slopes = gradient.expand_as(corners)
+    values = soft_penalty(corners, slopes)
     for seed in range(3):
         split = infer_environments(gradient, seed, steps=steps, rate=rate)
         saturated = 100 * (0.5 - split.float())
@@ -220,7 +237,8 @@ def test_eiil_is_a_reference_its_splits_and_irm(
     for _ in range(15):
         optimiser.zero_grad()
         outputs_of_reference = reference(inputs.x)
-        risk = point_loss(outputs_of_reference, inputs.y, loss).mean()
+        losses = point_loss(outputs_of_reference, inputs.y, loss)
+        risk = losses.mean()
         objective = risk + decay * decay_of(weights)
         objective.backward()
         optimiser.step()
@@ -237,11 +255,15 @@ def test_eiil_is_a_reference_its_splits_and_irm(
         size = gradient.abs()
         clear = size > 0.05 * size.max()
         up = gradient[clear] > 0
-        assert 0 < int(up.sum()) < len(up)
+        n_up = int(up.sum())
+        assert 0 < n_up < len(up)
         in_first = members[clear, 0] == 1
         in_second = members[clear, 1] == 1
-        assert torch.equal(in_first, up) or torch.equal(in_second, up)
-    labelled = replace(inputs, environments=train.argmax(1))
+        is_first = torch.equal(in_first, up)
+        is_second = torch.equal(in_second, up)
+        assert is_first or is_second
+    environments = train.argmax(1)
+    labelled = replace(inputs, environments=environments)
     expected = train_irm(labelled, IRMOptions(**shared))
     outputs = fitted.predict(inputs.x)["model"]
     expected_outputs = expected.predict(inputs.x)["model"]
@@ -258,7 +280,8 @@ def spurious(rates: tuple[float, ...], n: int) -> tuple[Tensor, Tensor, Tensor]:
     cause = y + 1.5 * torch.randn(y.shape)
     attribute = torch.where(agrees, y, -y)
     x = torch.stack([cause, attribute], dim=-1)
-    labels = torch.arange(n_rates)[:, None].expand(y.shape)
+    numbers = torch.arange(n_rates)[:, None]
+    labels = numbers.expand(y.shape)
     return x.flatten(0, 1), y.flatten(), labels.flatten()
 
 
@@ -266,7 +289,8 @@ def spurious(rates: tuple[float, ...], n: int) -> tuple[Tensor, Tensor, Tensor]:
 def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
     x, y, labels = spurious((0.95, 0.7), 400)
     x_test, y_test, _ = spurious((0.1,), 500)
-    network = build(NetworkOptions(widths=[32]), 0, 2)
+    options_of_network = NetworkOptions(widths=[32])
+    network = build(options_of_network, 0, 2)
     inputs = Inputs(x, y, x, y, "classification", 0, network, labels)
     shared = {
         "loss": name.split()[1],
@@ -286,12 +310,17 @@ def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
             "inference_rate": 0.02,
         }
         unlabelled = replace(inputs, environments=None)
-        fitted = train_eiil(unlabelled, EIILOptions(**shared, **extra))
+        options = EIILOptions(**shared, **extra)
+        fitted = train_eiil(unlabelled, options)
     loss: PointLoss = "squared" if "squared" in name else "logistic"
+
+    def mean_point_loss(f: Tensor, *_: Any) -> Tensor:
+        return point_loss(f, y, loss).mean()
+
     erm = train(
         network,
         x,
-        lambda f, *_: point_loss(f, y, loss).mean(),
+        mean_point_loss,
         steps=200,
         learning_rate=1e-2,
     )
@@ -305,10 +334,13 @@ def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
 
 
 def test_the_default_loss_follows_the_task(draw: Draw) -> None:
-    for task, loss in (("classification", "logistic"), ("regression", "squared")):
+    defaults = {"classification": "logistic", "regression": "squared"}
+    for task, loss in defaults.items():
         inputs = draw(task)
-        default = train_irm(inputs, IRMOptions(steps=5, loss=None))
-        explicit = train_irm(inputs, IRMOptions(steps=5, loss=loss))
+        by_default = IRMOptions(steps=5, loss=None)
+        by_name = IRMOptions(steps=5, loss=loss)
+        default = train_irm(inputs, by_default)
+        explicit = train_irm(inputs, by_name)
         outputs = default.predict(inputs.x)["model"]
         expected = explicit.predict(inputs.x)["model"]
         assert torch.equal(outputs, expected)

@@ -3,6 +3,7 @@ plain torch."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,10 +29,13 @@ each_loss = pytest.mark.parametrize("loss", ["squared", "logistic"])
 
 
 def erm(network: Network, x: Tensor, y: Tensor, loss: PointLoss, steps: int) -> Network:
+    def mean_loss(f: Tensor, *_: Any) -> Tensor:
+        return point_loss(f, y, loss).mean()
+
     return train(
         network,
         x,
-        lambda f, *_: point_loss(f, y, loss).mean(),
+        mean_loss,
         steps=steps,
         learning_rate=1e-2,
     )
@@ -60,7 +64,8 @@ def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> N
     options = JTTOptions(upweight=4.0, **given)
     fitted = train_jtt(inputs, options)
     outputs = fitted.predict(x)["model"]
-    assert_close(outputs, expected(x), rtol=1e-3, atol=1e-4)
+    outputs_of_erm = expected(x)
+    assert_close(outputs, outputs_of_erm, rtol=1e-3, atol=1e-4)
 
     outputs_held_out = first(inputs.x_validation)
     wrong_held_out = torch.sign(outputs_held_out) != inputs.y_validation
@@ -85,7 +90,10 @@ def test_without_errors_jtt_is_erm(draw: Draw) -> None:
     held_out[:, 1] = 10 * inputs.y_validation
     inputs = replace(inputs, x=x, x_validation=held_out)
     options = JTTOptions(
-        identification_steps=30, upweight=50.0, steps=25, learning_rate=1e-2
+        identification_steps=30,
+        upweight=50.0,
+        steps=25,
+        learning_rate=1e-2,
     )
     fitted = train_jtt(inputs, options)
     assert fitted.environments is not None
@@ -106,21 +114,27 @@ def test_the_closed_form_by_another_solver(draw: Draw) -> None:
     inputs = replace(inputs, x=inputs.x + 2)
     x = inputs.x.double().numpy()
     y = inputs.y.double().numpy()
-    design = np.column_stack([x, np.ones(80)])
+    constant = np.ones(80)
+    design = np.column_stack([x, constant])
     first, *_ = np.linalg.lstsq(design, y, rcond=None)
     right = np.sign(design @ first) == y
     assert 0 < right.sum() < 80
     accuracy = right.mean()
     share = np.where(right, accuracy, 1 - accuracy)
     root = np.sqrt(1 / share)
-    slope, *_ = np.linalg.lstsq(root[:, None] * design, root * y, rcond=None)
+    weighted = root[:, None] * design
+    slope, *_ = np.linalg.lstsq(weighted, root * y, rcond=None)
     fitted = train_closed_form(inputs, ClosedFormOptions())
     outputs = fitted.predict(inputs.x)["model"]
+    outputs = outputs.numpy()
     expected = design @ slope
-    np.testing.assert_allclose(outputs.numpy(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("eta", "decay"), [(0.0, 0.0), (0.3, 0.02), (5.0, 0.0)])
+@pytest.mark.parametrize(
+    ("eta", "decay"),
+    [(0.0, 0.0), (0.3, 0.02), (5.0, 0.0)],
+)
 @each_loss
 def test_group_dro_by_a_torch_loop(
     draw: Draw, loss: PointLoss, eta: float, decay: float
@@ -137,19 +151,29 @@ def test_group_dro_by_a_torch_loop(
     q = torch.full((3,), 1 / 3)
     for _ in range(25):
         losses = point_loss(network(x), y, loss)
-        means = [losses[labels == e].mean() for e in range(3)]
+        means = []
+        for e in range(3):
+            inside = labels == e
+            means.append(losses[inside].mean())
         risks = torch.stack(means)
-        q = q * torch.exp(eta * risks.detach())
+        growth = torch.exp(eta * risks.detach())
+        q = q * growth
         q = q / q.sum()
         squares = [w.norm() ** 2 for w in weights]
-        objective = (q * risks).sum() + decay * sum(squares)
+        weighted_risk = (q * risks).sum()
+        objective = weighted_risk + decay * sum(squares)
         optimiser.zero_grad()
         objective.backward()
         optimiser.step()
     options = GroupDROOptions(
-        loss=loss, eta=eta, weight_decay=decay, steps=25, learning_rate=1e-2
+        loss=loss,
+        eta=eta,
+        weight_decay=decay,
+        steps=25,
+        learning_rate=1e-2,
     )
-    result = train_group_dro(inputs, options).predict(x)["model"]
+    trained = train_group_dro(inputs, options)
+    result = trained.predict(x)["model"]
     expected = network(x).detach()
     assert_close(result, expected, rtol=1e-3, atol=1e-3)
 
@@ -161,12 +185,13 @@ def test_a_larger_step_size_serves_the_worst_environment(draw: Draw) -> None:
     for eta in (0.0, 0.3, 3.0):
         options = GroupDROOptions(eta=eta, steps=300, learning_rate=1e-2)
         fitted = train_group_dro(inputs, options)
-        residuals = fitted.predict(inputs.x)["model"] - inputs.y
-        losses = residuals**2
+        outputs = fitted.predict(inputs.x)["model"]
+        losses = (outputs - inputs.y) ** 2
         means = []
         for e in range(2):
             inside = inputs.environments == e
-            means.append(float(losses[inside].mean()))
+            mean = losses[inside].mean()
+            means.append(float(mean))
         worst.append(max(means))
     assert worst == sorted(worst, reverse=True)
     assert worst[2] < 0.97 * worst[0]

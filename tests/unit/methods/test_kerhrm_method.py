@@ -35,7 +35,8 @@ QUICK = KerHRMOptions(
 
 
 def result(p_value: float, detected: bool) -> HeterogeneityResult:
-    return HeterogeneityResult(0.0, np.zeros(19), p_value, detected)
+    null = np.zeros(19)
+    return HeterogeneityResult(0.0, null, p_value, detected)
 
 
 def quick(task: Task, draw: Draw) -> Inputs:
@@ -65,9 +66,11 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
         )
         directions.append(learn_directions(problem, environments, options))
     final = select_iteration(problem, environments, directions, options)
-    assert torch.equal(fitted.directions["linear"], final.theta)
+    direction = fitted.directions["linear"]
+    assert torch.equal(direction, final.theta)
     winner = directions[0].winner(1)
-    assert torch.equal(fitted.directions["first"], winner.theta)
+    first = fitted.directions["first"]
+    assert torch.equal(first, winner.theta)
     trained = train_network(
         inputs.network,
         inputs.x,
@@ -78,35 +81,49 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
         options,
     )
     outputs = fitted.networks["network"](inputs.x)
-    assert torch.equal(outputs, trained.network(inputs.x))
-    chosen = {"k": final.k, "alpha": final.alpha, "iteration": final.iteration}
-    assert fitted.chosen == chosen | {"cosine_weight": trained.cosine_weight}
+    expected = trained.network(inputs.x)
+    assert torch.equal(outputs, expected)
+    chosen = {
+        "k": final.k,
+        "alpha": final.alpha,
+        "iteration": final.iteration,
+        "cosine_weight": trained.cosine_weight,
+    }
+    assert fitted.chosen == chosen
     # every point's memberships of each clustering add up to one, degenerate ones left
     # out
     assert fitted.environments is not None
-    assert fitted.environments.shape == (60 + 25, 2 * (2 + 1))
+    n_points = 60 + 25
+    n_clusters = 2 * (2 + 1)
+    assert fitted.environments.shape == (n_points, n_clusters)
     degenerate = torch.cat([e.degenerate for e in environments])
     count = int((~degenerate).sum()) or len(degenerate)
     total = fitted.environments.sum(1)
-    expected = torch.full((85,), float(count))
+    expected = torch.full((n_points,), float(count))
     assert_close(total, expected)
 
 
 def test_without_environments_it_is_erm(draw: Draw) -> None:
     inputs = quick("regression", draw)
     problem = inputs.require_problem()
-    options = QUICK.model_copy(update={"pretest": HeterogeneityOptions()})
-    none = replace(inputs, heterogeneity=result(0.6, False))
+    pretest = HeterogeneityOptions()
+    options = QUICK.model_copy(update={"pretest": pretest})
+    undetected = result(0.6, False)
+    none = replace(inputs, heterogeneity=undetected)
     fitted = train_kerhrm(none, options)
     expected = erm_direction(problem, options.k)
     for name in ("linear", "first"):
-        assert torch.equal(fitted.directions[name], expected.theta)
-    plain = ERMOptions(steps=20, learning_rate=options.learning_rate, evaluate_every=5)
-    outputs = [
-        f.networks[n](inputs.x)
-        for f, n in ((fitted, "network"), (train_erm(inputs, plain), "model"))
-    ]
-    assert_close(*outputs)  # the cosine's term is there, with weight 0
+        direction = fitted.directions[name]
+        assert torch.equal(direction, expected.theta)
+    plain = ERMOptions(
+        steps=20,
+        learning_rate=options.learning_rate,
+        evaluate_every=5,
+    )
+    erm = train_erm(inputs, plain)
+    outputs = fitted.networks["network"](inputs.x)
+    outputs_of_erm = erm.networks["model"](inputs.x)
+    assert_close(outputs, outputs_of_erm)  # the cosine's term is there, with weight 0
     assert fitted.environments is not None
     assert (fitted.environments == 1).all()
     assert fitted.chosen["iteration"] == 0
@@ -119,7 +136,8 @@ def test_without_environments_it_is_erm(draw: Draw) -> None:
         (result(float("nan"), False), options),
         (result(0.6, False), QUICK),
     ):
-        fitted = train_kerhrm(replace(inputs, heterogeneity=given), told)
+        tested = replace(inputs, heterogeneity=given)
+        fitted = train_kerhrm(tested, told)
         assert torch.equal(fitted.directions["linear"], usual)
 
 
@@ -127,6 +145,8 @@ def test_the_pretest_runs_on_regressions_alone(draw: Draw) -> None:
     options = QUICK.model_copy(
         update={"pretest": HeterogeneityOptions(), "n_iterations": 1}
     )
-    for task, tested in (("regression", True), ("classification", False)):
+    is_tested = {"regression": True, "classification": False}
+    for task, tested in is_tested.items():
         inputs = draw(task, n=100, k=K)
-        assert ("p_value" in train_kerhrm(inputs, options).chosen) == tested
+        fitted = train_kerhrm(inputs, options)
+        assert ("p_value" in fitted.chosen) == tested

@@ -44,8 +44,11 @@ def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
     y = inputs.y.double().numpy()
     mean_x = x.mean(0)
     mean_y = y.mean()
-    slope, *_ = np.linalg.lstsq(x - mean_x, y - mean_y, rcond=1e-5)
-    for new in (inputs.x, torch.randn(9, 6)):
+    centred_x = x - mean_x
+    centred_y = y - mean_y
+    slope, *_ = np.linalg.lstsq(centred_x, centred_y, rcond=1e-5)
+    new_points = torch.randn(9, 6)
+    for new in (inputs.x, new_points):
         deviations = new.double().numpy() - mean_x
         expected = mean_y + deviations @ slope
         outputs = least_squares(inputs, new)
@@ -59,10 +62,11 @@ def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
     shift = torch.tensor([1.0, -4.0, 0.0, 16.0])
 
     def add(x: Tensor) -> Tensor:
-        sum_of_two = x[:, 0].double() + x[:, 1] / 3
-        total = (sum_of_two).float()
-        constant = torch.full_like(x[:, :1], 7.0)
-        return torch.cat([x, total[:, None], constant], dim=1)
+        third = x[:, 1] / 3
+        sum_of_two = x[:, 0].double() + third
+        total = sum_of_two.float()[:, None]
+        constant = torch.full_like(total, 7.0)
+        return torch.cat([x, total, constant], dim=1)
 
     def rescale(x: Tensor) -> Tensor:
         return x * scale + shift
@@ -77,8 +81,10 @@ def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
 
 def coloured(channel: Tensor, gray: Tensor) -> Tensor:
     """Images (n, 2 p) that hold ``gray`` (n, p) in one of two channels."""
-    places = torch.stack([1 - channel, channel], dim=-1)[..., None]
-    return (places * gray[:, None]).flatten(1)
+    channels = torch.stack([1 - channel, channel], dim=-1)
+    places = channels[..., None]
+    images = places * gray[:, None]
+    return images.flatten(1)
 
 
 def images(n: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -87,7 +93,8 @@ def images(n: int) -> tuple[Tensor, Tensor, Tensor]:
     y = torch.sign(torch.randn(n))
     gray = torch.rand(n, PIXELS)
     noise = 0.3 * torch.randn(n)
-    gray[:, 0] = (0.5 + 0.25 * y + noise).clamp(0, 1)
+    brightness = 0.5 + 0.25 * y + noise
+    gray[:, 0] = brightness.clamp(0, 1)
     agrees = torch.rand(n) < 0.95
     shown_label = torch.where(agrees, y, -y)
     colour = (shown_label > 0).float()
@@ -101,12 +108,14 @@ def test_grayscale_does_not_see_colour() -> None:
     without = without_colour(coloured(channel, gray))
     twice = torch.cat([gray, gray], 1)
     assert torch.equal(without, twice / 2)
-    network = build(NetworkOptions(widths=[16]), 0, 2 * PIXELS)
+    options_of_network = NetworkOptions(widths=[16])
+    network = build(options_of_network, 0, 2 * PIXELS)
     options = ERMOptions(steps=100, learning_rate=1e-2, evaluate_every=1)
     new, labels, _ = images(400)
     is_positive = labels > 0
     outputs = []
-    for train, validation in ((channel, other), (1 - channel, 1 - other)):
+    swapped = (1 - channel, 1 - other)
+    for train, validation in ((channel, other), swapped):
         inputs = Inputs(
             coloured(train, gray),
             y,
@@ -130,7 +139,8 @@ def test_grayscale_does_not_see_colour() -> None:
     in_first = plain.predict(images_in_first)["model"]
     images_in_second = coloured(torch.ones(400), new)
     in_second = plain.predict(images_in_second)["model"]
-    assert (in_first - in_second).abs().mean() > 0.1
+    difference = (in_first - in_second).abs()
+    assert difference.mean() > 0.1
 
 
 def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) -> None:
@@ -145,9 +155,11 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
         """(environments, features)."""
         rows = []
         for e in range(3):
-            p = psi[labels == e]
-            residuals = p @ theta - target[labels == e]
-            rows.append(2 * p.mT @ residuals / len(p))
+            inside = labels == e
+            p = psi[inside]
+            residuals = p @ theta - target[inside]
+            total = p.mT @ residuals
+            rows.append(2 * total / len(p))
         return torch.stack(rows)
 
     spread = []
@@ -162,10 +174,12 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
 
         free = theta.clone().requires_grad_()
         used = psi[:, :3]
-        unit = used.numel() / float((used**2).sum())
+        sum_of_squares = float((used**2).sum())
+        unit = used.numel() / sum_of_squares
         risks = []
         for e in range(3):
-            residuals = psi[labels == e] @ free - target[labels == e]
+            inside = labels == e
+            residuals = psi[inside] @ free - target[inside]
             risks.append((residuals**2).mean())
         penalty = 1e-6 / unit * (free**2).sum()
         risk = torch.stack(risks).mean() + penalty
@@ -205,7 +219,8 @@ def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> N
     same = train_given_split(given, GivenSplitOptions(**options))
     expected = own.directions["linear"]
     assert_close(same.directions["linear"], expected)
-    x = torch.randn(9, inputs.x.shape[1])
+    d = inputs.x.shape[1]
+    x = torch.randn(9, d)
     outputs = same.networks["network"](x)
     expected = own.networks["network"](x)
     assert_close(outputs, expected)
@@ -218,5 +233,6 @@ def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:
         (inputs.x, inputs.y, split),
         (inputs.x_validation, inputs.y_validation, split_validation),
     ):
-        is_wrong = torch.sign(least_squares(inputs, points)) != labels
+        outputs = least_squares(inputs, points)
+        is_wrong = torch.sign(outputs) != labels
         assert torch.equal(part == 1, is_wrong)

@@ -21,7 +21,8 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.irm import IRMOptions, train_pooled
 from kerhrm.methods.jtt import JTTOptions, train_jtt
 
-ORACLES = Path(__file__).parents[3] / "build" / "oracles"
+ROOT = Path(__file__).parents[3]
+ORACLES = ROOT / "build" / "oracles"
 #: what SpuCo imports for its data sets, language models and figures
 ABSENT = "transformers", "torchvision", "umap", "wilds", "pytorch_grad_cam", "wandb"
 N = 2000
@@ -68,7 +69,8 @@ def spuco() -> Iterator[SimpleNamespace]:
         sys.meta_path.remove(finder)
         sys.path.remove(str(ORACLES))
         for name in {*sys.modules} - before:
-            if name.partition(".")[0] in (*ABSENT, "spuco"):
+            package, _, _ = name.partition(".")
+            if package in (*ABSENT, "spuco"):
                 del sys.modules[name]
 
 
@@ -82,7 +84,8 @@ def as_split(partition: dict[Any, Sequence[int]]) -> Tensor:
     """Groups (n,) of a partition into numbers of points, in the order of its names."""
     split = torch.full((N,), -1)
     for number, name in enumerate(sorted(partition)):
-        points = torch.tensor(partition[name], dtype=torch.int64)
+        numbers = partition[name]
+        points = torch.tensor(numbers, dtype=torch.int64)
         split[points] = number
     return split
 
@@ -97,7 +100,8 @@ def test_eiil_s_environments(spuco: Any, inputs: Inputs) -> None:
     fitted = train_eiil(inputs, options)
     assert fitted.environments is not None
     found = fitted.environments.argmax(1)[:N]
-    reference = train_pooled(inputs, IRMOptions(loss="logistic"), 30)
+    logistic = IRMOptions(loss="logistic")
+    reference = train_pooled(inputs, logistic, 30)
     with torch.no_grad():
         f = reference(inputs.x)
     zeros = torch.zeros_like(f)
@@ -106,7 +110,8 @@ def test_eiil_s_environments(spuco: Any, inputs: Inputs) -> None:
     labels = classes(inputs.y)
     inference = spuco.infer.EIIL(logits, labels, num_steps=3000, lr=1e-2)
     split = as_split(inference.infer_groups())
-    assert 0.02 < float(found.double().mean()) < 0.98
+    share = float(found.double().mean())
+    assert 0.02 < share < 0.98
     agreeing = int((split == found).sum())
     assert agreeing in (0, N)
 
@@ -116,23 +121,28 @@ def test_jtt_s_error_set(spuco: Any, inputs: Inputs) -> None:
     fitted = train_jtt(inputs, options)
     assert fitted.environments is not None
     found = fitted.environments.argmax(1)[:N]
-    first = train_pooled(inputs, IRMOptions(loss="logistic"), 30)
-    predictions = classes(first(inputs.x).detach())
-    inference = spuco.infer.JTTInference(predictions, classes(inputs.y))
+    logistic = IRMOptions(loss="logistic")
+    first = train_pooled(inputs, logistic, 30)
+    outputs = first(inputs.x).detach()
+    predictions = classes(outputs)
+    labels = classes(inputs.y)
+    inference = spuco.infer.JTTInference(predictions, labels)
     assert 0 < int(found.sum()) < N
-    assert torch.equal(as_split(inference.infer_groups()), found)
+    split = as_split(inference.infer_groups())
+    assert torch.equal(split, found)
 
 
 def test_balanced_groups(spuco: Any, inputs: Inputs) -> None:
     """Sizes of its smaller sample, and chances of its weighted draws."""
-    fitted = train_jtt(inputs, JTTOptions(identification_steps=30, steps=1))
+    options = JTTOptions(identification_steps=30, steps=1)
+    fitted = train_jtt(inputs, options)
     assert fitted.environments is not None
     wrong = fitted.environments.argmax(1)[:N]
     groups = groups_of(wrong, inputs.y, "environments_and_labels")
-    partition = {
-        (name // 2, name % 2): torch.nonzero(groups == name).flatten().tolist()
-        for name in groups.unique().tolist()
-    }
+    partition = {}
+    for name in groups.unique().tolist():
+        points = torch.nonzero(groups == name).flatten()
+        partition[name // 2, name % 2] = points.tolist()
     assert len(partition) == 4
     weights = torch.zeros(1, requires_grad=True)
     shared = {
@@ -152,7 +162,8 @@ def test_balanced_groups(spuco: Any, inputs: Inputs) -> None:
     sample = balance(groups, "subsample", seed=0)
     ours = groups[sample.points].bincount()
     numbers = torch.tensor(fewer.indices)
-    assert torch.equal(groups[numbers].bincount(), ours)
+    theirs = groups[numbers].bincount()
+    assert torch.equal(theirs, ours)
     chances = torch.zeros(N, dtype=torch.float64)
     chances[torch.tensor(drawn.base_indices)] = torch.tensor(
         drawn.sampling_weights, dtype=torch.float64

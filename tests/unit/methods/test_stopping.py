@@ -35,7 +35,10 @@ ONE = ["erm", "dro"]  #: all points are alike
 
 def options(name: str, **more: Any) -> Any:
     kind = METHODS[name].options
-    known = {key: value for key, value in QUICK.items() if key in kind.model_fields}
+    known = {}
+    for key, value in QUICK.items():
+        if key in kind.model_fields:
+            known[key] = value
     return kind(**known | more)
 
 
@@ -45,7 +48,8 @@ def score(fitted: Fitted, inputs: Inputs, groups: Tensor) -> float:
     means = []
     for members in groups.T:
         total = weight = 0.0
-        for share, f, y in zip(members, outputs, inputs.y_validation, strict=True):
+        points = zip(members, outputs, inputs.y_validation, strict=True)
+        for share, f, y in points:
             right = float((f > 0) == (y > 0))
             error = float(f - y) ** 2
             total += float(share) * (
@@ -66,7 +70,8 @@ def groups_of(name: str, fitted: Fitted, inputs: Inputs) -> Tensor:
     if name in GIVEN:
         labels = inputs.environments_validation
         assert labels is not None
-        return torch.stack([labels == number for number in range(3)], -1).double()
+        in_each = [labels == number for number in range(3)]
+        return torch.stack(in_each, -1).double()
     return torch.ones(m, 1)
 
 
@@ -91,10 +96,13 @@ def test_the_best_look_in_the_worst_environment_is_kept(
         fits[steps] = train(inputs, given)
     groups = groups_of(name, fits[STEPS], inputs)
     # the first one among equals
-    best = max(LOOKS, key=lambda steps: score(fits[steps], inputs, groups))
-    stopped = train(inputs, options(name, steps=STEPS, evaluate_every=EVERY, **more))
+    scores = [score(fits[steps], inputs, groups) for steps in LOOKS]
+    best = LOOKS[scores.index(max(scores))]
+    chosen = options(name, steps=STEPS, evaluate_every=EVERY, **more)
+    stopped = train(inputs, chosen)
+    outputs = stopped.predict(inputs.x)["model"]
     expected = fits[best].predict(inputs.x)["model"]
-    torch.testing.assert_close(stopped.predict(inputs.x)["model"], expected)
+    torch.testing.assert_close(outputs, expected)
 
 
 @pytest.mark.parametrize("name", ["dro", *GIVEN, *INFERRED])
@@ -103,10 +111,13 @@ def test_without_looks_the_last_step_predicts(
 ) -> None:
     inputs = draw("classification", n=30, environments=3)
     train = METHODS[name].train
-    last = train(inputs, options(name, steps=9, evaluate_every=None))
-    looked = train(inputs, options(name, steps=9, evaluate_every=9))
+    without_looks = options(name, steps=9, evaluate_every=None)
+    at_the_end = options(name, steps=9, evaluate_every=9)
+    last = train(inputs, without_looks)
+    looked = train(inputs, at_the_end)
+    outputs = looked.predict(inputs.x)["model"]
     expected = last.predict(inputs.x)["model"]
-    assert torch.equal(looked.predict(inputs.x)["model"], expected)
+    assert torch.equal(outputs, expected)
 
 
 def test_validation_points_of_no_environment_count_alike(
@@ -117,12 +128,17 @@ def test_validation_points_of_no_environment_count_alike(
     assert unknown.validation_memberships() is None
     train = METHODS["irm"].train
     given = options("irm", steps=STEPS, evaluate_every=EVERY)
-    fits = [train(unknown, options("irm", steps=s, evaluate_every=s)) for s in LOOKS]
+    fits = []
+    for steps in LOOKS:
+        at_its_end = options("irm", steps=steps, evaluate_every=steps)
+        fits.append(train(unknown, at_its_end))
     everyone = torch.ones(len(inputs.y_validation), 1)
-    best = max(fits, key=lambda fitted: score(fitted, inputs, everyone))
+    scores = [score(fitted, inputs, everyone) for fitted in fits]
+    best = fits[scores.index(max(scores))]
     stopped = train(unknown, given)
+    outputs = stopped.predict(inputs.x)["model"]
     expected = best.predict(inputs.x)["model"]
-    torch.testing.assert_close(stopped.predict(inputs.x)["model"], expected)
+    torch.testing.assert_close(outputs, expected)
 
 
 def test_irm_is_looked_at_once_its_penalty_counts(
@@ -131,16 +147,19 @@ def test_irm_is_looked_at_once_its_penalty_counts(
     """Before its anneal step it is ERM, whose looks are none of IRM's."""
     inputs = draw("classification", n=30, noise=1.5, environments=3)
     train = METHODS["irm"].train
-    stopped = train(inputs, options("irm", steps=STEPS, evaluate_every=5, anneal=25))
+    every_five = options("irm", steps=STEPS, evaluate_every=5, anneal=25)
+    stopped = train(inputs, every_five)
     looks = [30, 35, 40]
     fits = []
     for steps in looks:
         given = options("irm", steps=steps, evaluate_every=steps, anneal=25)
         fits.append(train(inputs, given))
     groups = groups_of("irm", stopped, inputs)
-    best = max(fits, key=lambda fitted: score(fitted, inputs, groups))
+    scores = [score(fitted, inputs, groups) for fitted in fits]
+    best = fits[scores.index(max(scores))]
+    outputs = stopped.predict(inputs.x)["model"]
     expected = best.predict(inputs.x)["model"]
-    torch.testing.assert_close(stopped.predict(inputs.x)["model"], expected)
+    torch.testing.assert_close(outputs, expected)
 
 
 def test_every_method_is_stopped_by_default() -> None:
@@ -150,4 +169,5 @@ def test_every_method_is_stopped_by_default() -> None:
         if "evaluate_every" in method.options.model_fields:
             every[name] = method.options().evaluate_every
     assert set(every.values()) == {25}
-    assert {*ONE, *GIVEN, *INFERRED, "afr", "evals", "ednil"} <= set(every)
+    with_looks = {*ONE, *GIVEN, *INFERRED, "afr", "evals", "ednil"}
+    assert with_looks <= set(every)

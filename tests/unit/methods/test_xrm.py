@@ -25,7 +25,8 @@ def flipped_column(inputs: Inputs, share: float) -> tuple[Inputs, Tensor]:
 
     def changed(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs with the column, and which points it misleads."""
-        flip = torch.from_numpy(rng.random(len(y)) < share)
+        draws = torch.from_numpy(rng.random(len(y)))
+        flip = draws < share
         x = x.clone()
         copied_label = torch.where(flip, -y, y)
         x[:, 1] = 3 * copied_label
@@ -34,7 +35,17 @@ def flipped_column(inputs: Inputs, share: float) -> tuple[Inputs, Tensor]:
     x, hidden = changed(inputs.x, inputs.y)
     x_validation, hidden_validation = changed(inputs.x_validation, inputs.y_validation)
     changed_inputs = replace(inputs, x=x, x_validation=x_validation)
-    return changed_inputs, torch.cat([hidden, hidden_validation]).long()
+    hidden_of_all = torch.cat([hidden, hidden_validation])
+    return changed_inputs, hidden_of_all.long()
+
+
+def total_of_means(losses: Tensor, labels: Tensor) -> Tensor:
+    """Sum over the classes of their mean loss."""
+    means = []
+    for label in labels.unique():
+        is_label = labels == label
+        means.append(losses[is_label].mean())
+    return sum(means)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +72,8 @@ def test_two_networks_by_a_softmax_of_pytorch(
     optimisers = []
     for network in networks:
         weights = list(network.weights.values())
-        optimisers.append(torch.optim.Adam(weights, lr=2e-2))
+        optimiser = torch.optim.Adam(weights, lr=2e-2)
+        optimisers.append(optimiser)
     is_positive = inputs.y > 0
     labels = is_positive.long()
     is_in_a = in_a[:, None]
@@ -71,15 +83,15 @@ def test_two_networks_by_a_softmax_of_pytorch(
             x = inputs.x.clone().requires_grad_()
             f = network.forward(network.weights, x)
             zeros = torch.zeros_like(f)
-            logits.append(torch.stack([zeros, f], 1))
+            both = torch.stack([zeros, f], 1)
+            logits.append(both)
         of_a, of_b = logits
         own = torch.where(is_in_a, of_a, of_b)
         other = torch.where(is_in_a, of_b, of_a).detach()
         losses = nn.functional.cross_entropy(own, labels, reduction="none")
         for optimiser in optimisers:
             optimiser.zero_grad()
-        means_by_class = [losses[labels == c].mean() for c in labels.unique()]
-        sum(means_by_class).backward()
+        total_of_means(losses, labels).backward()
         for optimiser in optimisers:
             optimiser.step()
 
@@ -104,7 +116,8 @@ def test_two_networks_by_a_softmax_of_pytorch(
 
     is_mistaken = mistakes(inputs.x, inputs.y)
     assert 0 < int(is_mistaken.sum()) < n
-    assert torch.equal(twins.mistakes(inputs.x, inputs.y), is_mistaken)
+    found_mistakes = twins.mistakes(inputs.x, inputs.y)
+    assert torch.equal(found_mistakes, is_mistaken)
     held_out = (inputs.x_validation, inputs.y_validation)
     is_mistaken_held_out = mistakes(*held_out)
     assert torch.equal(twins.mistakes(*held_out), is_mistaken_held_out)
@@ -112,8 +125,18 @@ def test_two_networks_by_a_softmax_of_pytorch(
 
 def test_the_second_step_is_group_dro_on_labels_and_environments(draw: Draw) -> None:
     inputs = draw(n=80, noise=1.5)
-    shared = {"steps": 20, "learning_rate": 1e-2, "loss": "logistic", "eta": 0.7}
-    options = XRMOptions(twin_steps=15, twin_rate=2e-2, weight_decay=1e-3, **shared)
+    shared = {
+        "steps": 20,
+        "learning_rate": 1e-2,
+        "loss": "logistic",
+        "eta": 0.7,
+    }
+    options = XRMOptions(
+        twin_steps=15,
+        twin_rate=2e-2,
+        weight_decay=1e-3,
+        **shared,
+    )
     fitted = train_xrm(inputs, options)
     assert fitted.environments is not None
     environments = fitted.environments.argmax(1)[:80]
@@ -121,12 +144,14 @@ def test_the_second_step_is_group_dro_on_labels_and_environments(draw: Draw) -> 
     for e, y in zip(environments, inputs.y, strict=True):
         names.append((int(e), float(y)))
     distinct = sorted(set(names))
-    groups = torch.tensor([distinct.index(name) for name in names])
+    numbers = [distinct.index(name) for name in names]
+    groups = torch.tensor(numbers)
     assert groups.max() == 3
     given = replace(inputs, environments=groups)
     options_of_dro = GroupDROOptions(weight_decay=1e-3, **shared)
     other = train_group_dro(given, options_of_dro)
-    new = torch.randn(9, inputs.x.shape[1])
+    d = inputs.x.shape[1]
+    new = torch.randn(9, d)
     expected = other.predict(new)
     for name, outputs in fitted.predict(new).items():
         assert_close(outputs, expected[name])
@@ -175,9 +200,11 @@ def test_networks_start_alike_and_learn_different_points(draw: Draw) -> None:
     a_before, b_before = first_step(None)
     of_b = ~train_twins(inputs, options).of_a
     assert 15 < int(of_b.sum()) < 45
-    first_of_b = torch.nonzero(of_b).flatten()[:1]
+    points_of_b = torch.nonzero(of_b).flatten()
+    first_of_b = points_of_b[:1]
     a_after, b_after = first_step(first_of_b)
-    new = torch.randn(5, inputs.x.shape[1])
+    d = inputs.x.shape[1]
+    new = torch.randn(5, d)
     assert_close(a_after(new), a_before(new))
     difference = b_after(new) - b_before(new)
     assert difference.abs().max() > 1e-6

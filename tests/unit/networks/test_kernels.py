@@ -49,7 +49,8 @@ def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
     weight = torch.randn(m, k)
     bias = torch.randn(m)
 
-    exact = x.double() @ weight.double().T
+    x_exact = x.double()
+    exact = x_exact @ weight.double().T
     size = x.abs() @ weight.abs().T
     size += bias.abs()
     bound = (k + 1) * EPS * size + 1e-30
@@ -62,7 +63,7 @@ def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
         error = (result - expected).abs()
         assert (error <= bound).all()
 
-    exact = g.double().T @ x.double()
+    exact = g.double().T @ x_exact
     size = g.abs().T @ x.abs()
     bound = (n + 1) * EPS * size
     result = cross(g, x)
@@ -87,7 +88,8 @@ def test_products_of_doubles_and_of_strided_rows() -> None:
     product = x @ weight.T
     assert_close(affine(x, weight), product)
     some = x[:, :3]
-    assert_close(cross(x, some), x.T @ some)
+    product = x.T @ some
+    assert_close(cross(x, some), product)
 
 
 def coloured(n: int, pixels: int, seed: int) -> Tensor:
@@ -129,21 +131,25 @@ def test_blocks_cover_every_point_and_column(n: int, pixels: int, seed: int) -> 
 
     for cut in (blocks, blocks_by_zeros):
         parts = cut(x, H)
-        assert covered(parts, n) == list(range(n))
+        every_point = list(range(n))
+        assert covered(parts, n) == every_point
         moments = x.new_zeros(columns, H)
         for block in parts:
             assert len(block.x) % base.ROWS == 0
             found = block.times(weight)[: block.count]
             assert_close(found, outputs[block.rows])
             padded = [block.padded(column) for column in signal.T]
-            block.add_cross(torch.stack(padded, 1), moments)
+            columns_of_block = torch.stack(padded, 1)
+            block.add_cross(columns_of_block, moments)
         assert_close(moments, joined.T @ signal)
 
 
 def test_zeros_are_left_out() -> None:
     x = coloured(400, 40, 0)
     parts = blocks_by_zeros(x, H)
-    widths = {block.x.shape[1] for block in parts}
+    widths = set()
+    for block in parts:
+        widths.add(block.x.shape[1])
     assert widths == {39 + 1}  # one channel without its border, and the bias
 
     x = torch.rand(150, 5) + 0.1  # without zeros
@@ -181,10 +187,11 @@ def plain(mlp: MLP, x: Tensor) -> Tensor:
 def derivatives(f: Tensor, mlp: MLP) -> list[Tensor]:
     """First derivatives, and those of a penalty of them."""
     weights = list(mlp.weights.values())
-    value = (f**2).sum().sin()
+    sum_of_squares = (f**2).sum()
+    value = sum_of_squares.sin()
     first = torch.autograd.grad(value, weights, create_graph=True)
-    squares = [(g**2).sum() for g in first]
-    second = torch.autograd.grad(sum(squares), weights)
+    penalty = sum((gradient**2).sum() for gradient in first)
+    second = torch.autograd.grad(penalty, weights)
     both = (*first, *second)
     return [g.detach() for g in both]
 
@@ -212,7 +219,8 @@ def test_outputs_and_derivatives_are_those_of_autograd(
     points = x.float()
     found = derivatives(outputs(single, points), single)
     usual = derivatives(plain(single, points), single)
-    for one, by_autograd, truth in zip(found, usual, exact, strict=True):
+    of_each = zip(found, usual, exact, strict=True)
+    for one, by_autograd, truth in of_each:
         error = float((one - truth).norm())
         autograd = float((by_autograd - truth).norm())
         size = float(truth.norm())

@@ -34,7 +34,9 @@ def as_torch(network: Network) -> nn.Module:
     """The network as a module with its weights."""
     if isinstance(network, ModuleNetwork):
         module = copy.deepcopy(network.module)
-        weights = {name: w.clone() for name, w in network.weights.items()}
+        weights = {}
+        for name, weight in network.weights.items():
+            weights[name] = weight.clone()
         module.load_state_dict(weights, strict=False)
         return module
     assert isinstance(network, MLP)
@@ -50,9 +52,10 @@ def as_torch(network: Network) -> nn.Module:
 
 @pytest.fixture(params=[*MODULES, (16,), (16, 8), ()], ids=str)
 def case(request: pytest.FixtureRequest) -> tuple[NetworkOptions, int]:
-    if isinstance(request.param, str):
-        return NetworkOptions(module=request.param), MODULES[request.param]
-    return NetworkOptions(widths=list(request.param)), 5
+    given = request.param
+    if isinstance(given, str):
+        return NetworkOptions(module=given), MODULES[given]
+    return NetworkOptions(widths=list(given)), 5
 
 
 def test_outputs_and_training_are_those_of_torch(
@@ -63,16 +66,21 @@ def test_outputs_and_training_are_those_of_torch(
     x = torch.randn(N, d)
     y = torch.randn(N)
     module = as_torch(network)
-    assert_close(network(x), module(x).reshape(N))
-    sizes = [p.numel() for p in module.parameters()]
+    expected = module(x).reshape(N)
+    assert_close(network(x), expected)
+    sizes = [parameter.numel() for parameter in module.parameters()]
     assert network.n_parameters == sum(sizes)
 
     def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
-        return ((f - y) ** 2).mean()
+        errors = f - y
+        return (errors**2).mean()
 
-    before = {name: w.clone() for name, w in network.weights.items()}
+    before = {}
+    for name, weight in network.weights.items():
+        before[name] = weight.clone()
     trained = train(network, x, squared_error, steps=20, learning_rate=1e-2)
-    optimiser = torch.optim.Adam(module.parameters(), lr=1e-2)
+    parameters = module.parameters()
+    optimiser = torch.optim.Adam(parameters, lr=1e-2)
     for _ in range(20):
         outputs = module(x).reshape(N)
         loss = nn.functional.mse_loss(outputs, y)
@@ -82,8 +90,10 @@ def test_outputs_and_training_are_those_of_torch(
     outputs = trained(x)
     expected = module(x).reshape(N)
     assert_close(outputs, expected, rtol=1e-3, atol=1e-4)
-    error = ((outputs - y) ** 2).mean()
-    error_before = ((network(x) - y) ** 2).mean()
+    errors = outputs - y
+    errors_before = network(x) - y
+    error = (errors**2).mean()
+    error_before = (errors_before**2).mean()
     assert error < 0.9 * error_before
     for name, w in network.weights.items():  # the initial network stays as it is
         assert torch.equal(w, before[name])
@@ -97,18 +107,25 @@ def test_weights_depend_on_the_seed_alone(case: tuple[NetworkOptions, int]) -> N
     first = build(options, 3, d).weights
     again = build(options, 3, d).weights
     other = build(options, 4, d).weights
-    assert torch.equal(torch.random.get_rng_state(), state)
+    state_after = torch.random.get_rng_state()
+    assert torch.equal(state_after, state)
     for name in first:
-        assert torch.equal(first[name], again[name])
-    is_same = [torch.equal(first[name], other[name]) for name in first]
+        expected = first[name]
+        assert torch.equal(again[name], expected)
+    is_same = []
+    for name in first:
+        is_same.append(torch.equal(first[name], other[name]))
     assert not all(is_same)
 
 
 def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
     network = init_mlp(0, (9, 300, 40, 1))
-    shapes = [tuple(w.shape) for layer in network.layers for w in layer]
+    shapes = []
+    for layer in network.layers:
+        shapes += [tuple(weight.shape) for weight in layer]
     assert shapes == [(300, 9), (300,), (40, 300), (40,), (1, 40), (1,)]
-    for fan_in, layer in zip((9, 300, 40), network.layers, strict=True):
+    fans_in = (9, 300, 40)
+    for fan_in, layer in zip(fans_in, network.layers, strict=True):
         for t in layer:
             assert t.dtype == torch.float32
             u = t.flatten().double() * fan_in**0.5  # U(-1, 1)
@@ -116,9 +133,12 @@ def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
             mean = float(u.mean())
             mean_square = float((u**2).mean())
             assert u.abs().max() <= 1 + 1e-6
-            assert abs(mean) < 5 * (1 / 3 / n) ** 0.5
+            variance_of_mean = 1 / 3 / n
+            assert abs(mean) < 5 * variance_of_mean**0.5
             # u^2 has mean 1/3 and variance 4/45
-            assert abs(mean_square - 1 / 3) < 5 * (4 / 45 / n) ** 0.5
+            variance_of_mean_square = 4 / 45 / n
+            distance = abs(mean_square - 1 / 3)
+            assert distance < 5 * variance_of_mean_square**0.5
 
 
 @pytest.mark.parametrize(

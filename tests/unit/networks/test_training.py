@@ -3,6 +3,7 @@ PyTorch's."""
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -27,7 +28,8 @@ def data(level: float = 1.0) -> tuple[MLP, Tensor, Tensor]:
 
 def run(x: Tensor, y: Tensor, steps: int, *callbacks: Callback[MLP]) -> MLP:
     def squared_error(f: Tensor, network: MLP, step: int) -> Tensor:
-        return ((f - y) ** 2).mean()
+        errors = f - y
+        return (errors**2).mean()
 
     return train(
         init_mlp(0, SIZES),
@@ -48,7 +50,10 @@ def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
         outputs = network(x).detach()
         seen.append((step, outputs, float(loss)))
 
-    trained = run(x, y, steps, lambda step, *_: step == 7, look)
+    def stop(step: int, *_: Any) -> bool:
+        return step == 7
+
+    trained = run(x, y, steps, stop, look)
     numbers = [step for step, _, _ in seen]
     last = min(steps, 7)
     assert numbers == list(range(1, last + 1))
@@ -56,7 +61,8 @@ def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
     assert_close(last_outputs, trained(x))
     _, first_outputs, first_loss = seen[0]
     # before the step
-    error_of_start = ((mlp(x) - y) ** 2).mean()
+    errors_of_start = mlp(x) - y
+    error_of_start = (errors_of_start**2).mean()
     assert first_loss == pytest.approx(float(error_of_start))
     assert not torch.allclose(first_outputs, mlp(x))  # after it
 
@@ -74,10 +80,14 @@ def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
         curve[step - 1] = loss
 
     run(x, y, steps, look)
-    least = curve.cummin(0).values[window - 1 :: window]  # at the end of every window
+    least_so_far = curve.cummin(0).values
+    first_end = window - 1
+    least = least_so_far[first_end::window]  # at the end of every window
     falls = least[:-1] - least[1:]
     stalls = (falls <= tol * least[1:]).tolist()
-    end = window * (stalls.index(True) + 2) if any(stalls) else steps
+    end = steps
+    if any(stalls):
+        end = window * (stalls.index(True) + 2)
     assert end < steps
 
     shown: list[int] = []
@@ -85,7 +95,8 @@ def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
     def show(step: int, network: MLP, loss: Tensor) -> None:
         shown.append(step)
 
-    ended = run(x, y, steps, EarlyStopping(tol, window), show)
+    stopping = EarlyStopping(tol, window)
+    ended = run(x, y, steps, stopping, show)
     expected = run(x, y, end)
     assert shown[-1] == end
     assert torch.equal(ended(x), expected(x))
@@ -97,7 +108,8 @@ def descend(optimiser: Adam | torch.optim.Adam, parameters: list[Tensor]) -> Non
         factor = 1 + step % 3
         loss = 0.0
         for i, p in enumerate(parameters[:2]):
-            squares = ((p - i) ** 2).sum()
+            distance = p - i
+            squares = (distance**2).sum()
             loss = loss + squares * factor
         loss.backward()
         optimiser.step()
@@ -116,10 +128,11 @@ def test_adam_is_that_of_torch(dtype: torch.dtype) -> None:
     descend(Adam(ours, 0.02), ours)
     optimiser = torch.optim.Adam(theirs, lr=0.02, fused=True)
     descend(optimiser, theirs)
-    for a, b in zip(ours, theirs, strict=True):
-        assert torch.equal(a, b)
-    assert not torch.equal(ours[0], start[0])
-    assert torch.equal(ours[2], start[2])
+    for our_result, their_result in zip(ours, theirs, strict=True):
+        assert torch.equal(our_result, their_result)
+    first, _, without_gradient = ours
+    assert not torch.equal(first, start[0])
+    assert torch.equal(without_gradient, start[2])
 
 
 def test_the_compiler_is_not_imported() -> None:

@@ -46,9 +46,15 @@ def labels() -> Fitted:
     x = pd.DataFrame({"shape": shape, "shade": shade})
     answers = np.where(sign > 0, "yes", "no")
     y = pd.Series(answers, name="answer")
-    model = KerHRMClassifier(k=5, network=(128,), random_state=0, if_not_better="fit")
+    model = KerHRMClassifier(
+        k=5,
+        network=(128,),
+        random_state=0,
+        if_not_better="fit",
+    )
     with warnings.catch_warnings(action="ignore", category=PriceWarning):
-        return Fitted(model.fit(x, y), x, y, hidden)
+        model.fit(x, y)
+    return Fitted(model, x, y, hidden)
 
 
 @pytest.fixture(scope="session")
@@ -59,11 +65,9 @@ def numbers() -> Fitted:
     numbers_drawn = random.normal(size=(400, 3))
     x = pd.DataFrame(numbers_drawn, columns=["age", "size", "shade"])
     hidden = random.random(400) < 0.2
-    y = (
-        x["age"]
-        + 2 * np.where(hidden, -1, 1) * x["shade"]
-        + 0.3 * random.normal(size=400)
-    )
+    slope = np.where(hidden, -2, 2)
+    noise = 0.3 * random.normal(size=400)
+    y = x["age"] + slope * x["shade"] + noise
     model = KerHRMRegressor(
         k=5,
         network=(256,),
@@ -73,4 +77,5 @@ def numbers() -> Fitted:
         if_not_better="fit",
     )
     price = y.rename("price")
-    return Fitted(model.fit(x, price), x, price, hidden)
+    model.fit(x, price)
+    return Fitted(model, x, price, hidden)

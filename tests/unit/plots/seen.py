@@ -36,7 +36,11 @@ def words(ax: Axes) -> list[str]:
 
 def words_before(ax: Axes, separator: str) -> list[str]:
     """What stands before a separator in each text of the legend."""
-    return [word.partition(separator)[0] for word in words(ax)]
+    before = []
+    for word in words(ax):
+        first, _, _ = word.partition(separator)
+        before.append(first)
+    return before
 
 
 def values_of(container: ErrorbarContainer, axis: str) -> np.ndarray:
@@ -48,13 +52,16 @@ def values_of(container: ErrorbarContainer, axis: str) -> np.ndarray:
 def bars_of(container: ErrorbarContainer) -> list[np.ndarray]:
     """Ends of every error bar, (2 ends, 2 coordinates)."""
     _, _, (bars,) = container.lines
-    return [np.asarray(ends) for ends in bars.get_segments()]
+    segments = bars.get_segments()
+    return [np.asarray(ends) for ends in segments]
 
 
 def figure_state() -> tuple[Any, ...]:
     """What pyplot remembers of settings and open figures."""
     settings = dict(mpl.rcParams)
-    return settings, plt.gcf(), plt.gca(), plt.get_fignums()
+    figure = plt.gcf()
+    axes = plt.gca()
+    return settings, figure, axes, plt.get_fignums()
 
 
 def pictures(one: Any) -> dict[str, Any]:
@@ -63,6 +70,7 @@ def pictures(one: Any) -> dict[str, Any]:
     model = one.model
     x = one.x
     y = one.y
+    hidden = one.hidden
     return {
         "rootogram": lambda ax: plots.rootogram(model.describe(stability=0), ax=ax),
         "environments": lambda ax: plots.environments(model, x, y, ax=ax),
@@ -71,5 +79,5 @@ def pictures(one: Any) -> dict[str, Any]:
         "spectrum": lambda ax: plots.spectrum(model, ax=ax),
         "iterations": lambda ax: plots.iterations(model, ax=ax),
         "agreement": lambda ax: plots.agreement([model, model], x, y, ax=ax),
-        "group_errors": lambda ax: plots.group_errors(model, x, y, one.hidden, ax=ax),
+        "group_errors": lambda ax: plots.group_errors(model, x, y, hidden, ax=ax),
     }

@@ -24,14 +24,16 @@ def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
     italics."""
     odd = {"shape": "price_$/m^2_in_$", "shade": "$50K_to_$75K"}
     x = labels.x.rename(columns=odd)
-    answers = labels.y.map({"yes": "$y^$", "no": "$n"})
+    odd_answers = {"yes": "$y^$", "no": "$n"}
+    answers = labels.y.map(odd_answers)
     y = answers.rename("$_$")
     model = kerhrm.KerHRMClassifier(
         k=5, n_init=2, network=(128,), random_state=0, if_not_better="fit"
     )
     model.fit(x, y)
     groups = np.where(labels.hidden, "$^$", "other")
-    renamed = labels._replace(model=model, x=x, y=y, hidden=groups)
+    fitted = {"model": model, "x": x, "y": y, "hidden": groups}
+    renamed = labels._replace(**fitted)
     draw = pictures(renamed)[name]
     ax = draw(None)
     ax.figure.canvas.draw()
@@ -76,16 +78,18 @@ def test_a_name_that_matplotlib_would_hide_is_in_the_legend(labels: Any) -> None
 def test_every_group_has_a_tick_of_its_own(
     groups: Any, expected: list[str], labels: Any
 ) -> None:
-    n = len(labels.x)
+    x = labels.x
+    n = len(x)
     half = n // 2
     given = pd.Series(groups * half, dtype=object)
-    ax = kerhrm.plots.group_errors(labels.model, labels.x, labels.y, given)
+    ax = kerhrm.plots.group_errors(labels.model, x, labels.y, given)
     counts = [f"{name} ({half})" for name in expected]
     assert ticks(ax) == [f"all rows ({n})", *counts]
 
 
 def test_a_column_named_as_the_target_keeps_a_bar_of_its_own(labels: Any) -> None:
-    x = labels.x.rename(columns={"shape": "answer (target)"})
+    renamed = {"shape": "answer (target)"}
+    x = labels.x.rename(columns=renamed)
     model = clone(labels.model)
     model.fit(x, labels.y)
     ax = kerhrm.plots.importance(model, x, labels.y)

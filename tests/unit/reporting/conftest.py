@@ -83,11 +83,13 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / (name or preset)
         for part in ("tables", "scores"):
             (folder / part).mkdir(parents=True, exist_ok=True)
-        scores.to_csv(folder / "scores" / f"{table}.csv.gz", index=False)
-        cells_of(scores, table).to_csv(folder / "tables" / f"{table}.csv", index=False)
-        compare(scores).to_csv(
-            folder / "tables" / f"{table}-comparisons.csv", index=False
-        )
+        tables = folder / "tables"
+        of_scores = folder / "scores"
+        cells = cells_of(scores, table)
+        comparisons = compare(scores)
+        scores.to_csv(of_scores / f"{table}.csv.gz", index=False)
+        cells.to_csv(tables / f"{table}.csv", index=False)
+        comparisons.to_csv(tables / f"{table}-comparisons.csv", index=False)
         about = {
             "title": f"Title {EVIL}",
             "about": f"About {EVIL} [k](javascript:alert(1))",

@@ -25,7 +25,8 @@ def drawn_words(figure: Figure) -> list[tuple[Text, Bbox]]:
 
     def recorded(text: Text, renderer: object) -> None:
         draw(text, renderer)
-        if text.get_text().strip() and text.get_visible():
+        is_blank = not text.get_text().strip()
+        if text.get_visible() and not is_blank:
             box = Text.get_window_extent(text, renderer)
             words.append((text, box))
 
@@ -46,27 +47,34 @@ def assert_legible(figure: Figure) -> None:
     """No text is small in a column, leaves the canvas, or covers another one."""
     words = drawn_words(figure)
     shrinks = COLUMN / figure.get_figwidth()
-    small = [text.get_text() for text, _ in words if text.get_size() * shrinks < LEAST]
+    small = []
+    for text, _ in words:
+        size = text.get_size() * shrinks
+        if size < LEAST:
+            small.append(text.get_text())
     assert small == []
     width, height = figure.get_size_inches() * 72
-    outside = [
-        text.get_text()
-        for text, box in words
-        if min(box.x0, box.y0) < -SLACK
-        or box.x1 > width + SLACK
-        or box.y1 > height + SLACK
-    ]
+    outside = []
+    for text, box in words:
+        too_low = min(box.x0, box.y0) < -SLACK
+        too_wide = box.x1 > width + SLACK
+        too_high = box.y1 > height + SLACK
+        if too_low or too_wide or too_high:
+            outside.append(text.get_text())
     assert outside == []
-    covered = [
-        (text.get_text(), other.get_text())
-        for (text, box), (other, other_box) in combinations(words, 2)
-        if _overlap(box, other_box)
-    ]
+    covered = []
+    for (text, box), (other, other_box) in combinations(words, 2):
+        if _overlap(box, other_box):
+            covered.append((text.get_text(), other.get_text()))
     assert covered == []
 
 
 def _overlap(box: Bbox, other: Bbox) -> bool:
     """Whether two boxes share more than their edges."""
-    width = min(box.x1, other.x1) - max(box.x0, other.x0)
-    height = min(box.y1, other.y1) - max(box.y0, other.y0)
+    right = min(box.x1, other.x1)
+    left = max(box.x0, other.x0)
+    top = min(box.y1, other.y1)
+    bottom = max(box.y0, other.y0)
+    width = right - left
+    height = top - bottom
     return width > SLACK and height > SLACK

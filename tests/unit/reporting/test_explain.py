@@ -24,7 +24,8 @@ from kerhrm_paper.runs.locks import TEMPORARY
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "results" / "reference"
-CHANGED = {"preset": "smoke", "learners": {"erm": {"options": {"steps": 7}}}}
+SEVEN_STEPS = {"options": {"steps": 7}}
+CHANGED = {"preset": "smoke", "learners": {"erm": SEVEN_STEPS}}
 SELECTED = "selected: config/selected/classification.yaml: "
 SMOKE = "config/presets/smoke.yaml: "
 DATA = "classification+r2=0.7"
@@ -62,11 +63,14 @@ def values(options: dict[str, Any]) -> dict[str, Any]:
 def prediction(**chosen: float) -> dict[str, np.ndarray]:
     """Arrays of one replicate, of which a method has chosen something."""
     points = np.zeros((1, 4), dtype=np.float32)
+    names = list(chosen)
+    values = list(chosen.values())
+    parts = dict.fromkeys(("train", "validation", "test"), points)
     return {
         "outputs": np.array(["network"]),
-        **dict.fromkeys(("train", "validation", "test"), points),
-        "chosen": np.array([*chosen], dtype=str),
-        "choices": np.array([*chosen.values()], dtype=float),
+        **parts,
+        "chosen": np.array(names, dtype=str),
+        "choices": np.array(values, dtype=float),
     }
 
 
@@ -88,8 +92,10 @@ def test_every_option_has_its_owner_and_origin(run: Run) -> None:
     }
     for (owner, name), origin in origins.items():
         assert found[owner][name]["from"] == origin
-    assert found["network"]["widths"]["value"] == [64]
-    default = cell(run, "KerHRM")["options"]["learner"]["n_environments"]
+    widths = found["network"]["widths"]
+    assert widths["value"] == [64]
+    learner = cell(run, "KerHRM")["options"]["learner"]
+    default = learner["n_environments"]
     assert default == {"value": 2, "from": "default of the method kerhrm"}
 
 
@@ -126,7 +132,8 @@ def test_each_criterion_has_its_own_choice(run: Run) -> None:
 
 def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
     words = shlex.split(cell(run, "ERM")["command"])
-    assert words[:5] == ["snakemake", "--cores", "2", "table1", "--config"]
+    program = words[:5]
+    assert program == ["snakemake", "--cores", "2", "table1", "--config"]
     for name in (provenance.PROVENANCE, TEMPORARY):  # as every run has
         (run.folder / name).mkdir()
     overrides = read_overrides(words[5:])
@@ -135,7 +142,8 @@ def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
     assert again.preset == config.preset
     assert again.mark == config.mark
     assert again.data(DATA) == config.data(DATA)
-    assert again.learner(DATA, "erm") == config.learner(DATA, "erm")
+    expected = config.learner(DATA, "erm")
+    assert again.learner(DATA, "erm") == expected
     # what is not the cell's is not in its command
     words = shlex.split(cell(run, "KerHRM")["command"])
     assert words[5:] == ["preset=smoke", f"results={run.folder.parent}"]
@@ -148,7 +156,7 @@ def test_what_a_method_has_chosen_on_each_seed(run: Run) -> None:
     path = run.folder / DATA / "kerhrm" / "predictions.npz"
     save_stacked(path, units)
     seeds = cell(run, "KerHRM")["seeds"]
-    first, second, third = [one.get("chosen") for one in seeds]
+    first, second, third = (seed.get("chosen") for seed in seeds)
     assert first == {"k": 5, "alpha": 0.0}
     assert second == {"k": 10, "alpha": 1.0}
     assert third is None
@@ -160,7 +168,8 @@ def test_what_the_jobs_have_noted_counts(run: Run, config: Config) -> None:
     used = own | {"options": options}
     file = run.folder / DATA / "erm" / "predictions.npz"
     save_stacked(file, [prediction()])
-    provenance.write(run.folder, "train", [file], {}, {"learners": [used]})
+    facts = {"learners": [used]}
+    provenance.write(run.folder, "train", [file], {}, facts)
     learner = cell(run, "ERM")["options"]["learner"]
     assert learner["steps"] == {
         "value": 8,

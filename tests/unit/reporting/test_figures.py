@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,11 +23,25 @@ from kerhrm_paper.reporting.figures import METHODS
 from kerhrm_paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
 
-REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
+RESULTS = Path(__file__).parents[3] / "results"
+REFERENCE = Run(RESULTS / "reference")
 
 
 def read(table: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return REFERENCE.cells(table), REFERENCE.scores(table)
+
+
+def of_one_method(cells: pd.DataFrame, **facts: Any) -> pd.DataFrame:
+    """Cells of two seeds, whose intervals are their means."""
+    mean = cells["mean"]
+    intervals = {"ci_low": mean, "ci_high": mean}
+    known = {"metric": "test_acc", "selection": "own", "n_seeds": 2}
+    return cells.assign(data_source="", **intervals, **known | facts)
+
+
+def tick_labels(axis: Axes) -> list[str]:
+    """Texts at the rows of a panel."""
+    return [label.get_text() for label in axis.get_yticklabels()]
 
 
 @pytest.fixture(autouse=True)
@@ -41,16 +56,19 @@ def test_figure_2_draws_the_means_of_its_table() -> None:
     axis, *_ = figures.figure2(cells).axes
     lines = {line.get_label(): line for line in axis.get_lines()}
     is_linear = cells["method"] == "KerHRM (linear predictor)"
-    rows = cells[is_linear & (cells["metric"] == "test_acc")]
+    is_linear &= cells["metric"] == "test_acc"
+    rows = cells[is_linear]
     line = lines["test accuracy"]
     means = rows["mean"].to_numpy()
     assert line.get_ydata() == pytest.approx(means)
-    assert line.get_xdata().tolist() == list(range(7))
+    iterations = list(range(7))
+    assert line.get_xdata().tolist() == iterations
 
 
 def points(axis: Axes) -> list[Line2D]:
     """The lines of means."""
-    return [line for line in axis.get_lines() if line.get_marker() == "o"]
+    lines = axis.get_lines()
+    return [line for line in lines if line.get_marker() == "o"]
 
 
 def test_figure_3_draws_the_means_of_every_period() -> None:
@@ -59,7 +77,8 @@ def test_figure_3_draws_the_means_of_every_period() -> None:
     drawn = [line.get_ydata() for line in points(axis)]
     is_variant = cells["setting"].str.contains(",")
     own = cells[primary(cells) & ~is_variant]
-    methods = [method for method in METHODS if method in set(own["method"])]
+    shown = set(own["method"])
+    methods = [method for method in METHODS if method in shown]
     for method, means in zip(methods, drawn, strict=False):
         expected = own.loc[own["method"] == method, "mean"]
         assert means == pytest.approx(expected.to_numpy())
@@ -71,8 +90,11 @@ def test_every_run_of_the_versions_is_drawn() -> None:
     cells, scores = read("table1")
     (figure,) = draw.own_figures(cells, scores)
     axis, *_ = figure.axes
-    drawn = [line.get_xdata() for line in axis.get_lines() if line.get_alpha()]
-    own = scores[primary(scores) & (scores["metric"] == "test_acc")]
+    runs = [line for line in axis.get_lines() if line.get_alpha()]
+    drawn = [run.get_xdata() for run in runs]
+    is_own = primary(scores)
+    is_own &= scores["metric"] == "test_acc"
+    own = scores[is_own]
     for method, values in zip(draw.VERSIONS, drawn, strict=True):
         expected = own.loc[own["method"] == method, "value"]
         assert sorted(values) == pytest.approx(sorted(expected))
@@ -88,29 +110,38 @@ def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
         "e_test=0.90",
         "e_test=0.15",
     ]
-    cells = pd.DataFrame({"setting": settings, "mean": [0.1, 0.2, 0.3, 0.4, 0.5]})
-    cells = cells.assign(method="ERM", metric="test_acc", selection="own", n_seeds=2)
-    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
+    means = [0.1, 0.2, 0.3, 0.4, 0.5]
+    cells = pd.DataFrame({"setting": settings, "mean": means})
+    cells = of_one_method(cells, method="ERM")
     (figure,) = draw.own_figures(cells, cells)
-    expected_lines = [[0.1, 0.1, 1, 0.2], [0.1, 0.3], [0.1, 0.4, 0.85, 0.5]]
+    expected_lines = [
+        [0.1, 0.1, 1, 0.2],
+        [0.1, 0.3],
+        [0.1, 0.4, 0.85, 0.5],
+    ]
     for axis, expected in zip(figure.axes, expected_lines, strict=True):
         line, *_ = axis.get_lines()
-        assert line.get_xydata().ravel() == pytest.approx(expected)
+        drawn = line.get_xydata().ravel()
+        assert drawn == pytest.approx(expected)
 
 
 def test_every_method_of_a_table_is_drawn() -> None:
     """Those that no figure knows as well, one's own among them, each in its way."""
     methods = ["ERM", "KerHRM", "AFR", "AFR (closed form)", "EDNIL", "My method"]
-    rows = [(f"r_test={share}", m, 0.5) for m in methods for share in ("0.10", "0.90")]
-    cells = pd.DataFrame(rows, columns=["setting", "method", "mean"])
-    cells = cells.assign(metric="test_acc", selection="own", n_seeds=2)
-    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
+    rows = []
+    for method in methods:
+        for share in ("0.10", "0.90"):
+            rows.append((f"r_test={share}", method, 0.5))
+    names = ["setting", "method", "mean"]
+    cells = of_one_method(pd.DataFrame(rows, columns=names))
     (figure,) = draw.own_figures(cells, cells)
     (axis,) = figure.axes
     lines = axis.get_lines()
-    ways = {
-        (line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines
-    }
+    ways = set()
+    for line in lines:
+        colour = line.get_color()
+        marker = line.get_marker()
+        ways.add((colour, marker, line.get_linestyle()))
     assert len(ways) == len(lines) == len(methods)
     assert set(methods) <= words(figure)
 
@@ -124,13 +155,14 @@ def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
         ("r_test=0.10", "ref: invariant ceiling", 0.77),
         ("r_test=0.90", "ref: invariant ceiling", 0.77),
     ]
-    cells = pd.DataFrame(rows, columns=["setting", "method", "mean"])
-    cells = cells.assign(metric="test_acc", selection="own", n_seeds=2)
-    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
+    names = ["setting", "method", "mean"]
+    cells = of_one_method(pd.DataFrame(rows, columns=names))
     (figure,) = draw.own_figures(cells, cells)
     (axis,) = figure.axes
-    heights = [[*line.get_ydata()] for line in axis.get_lines()]
-    assert heights == [[0.77, 0.77], pytest.approx([0.49, 0.49]), [0.4, 0.9]]
+    bound, constant, erm = (line.get_ydata() for line in axis.get_lines())
+    assert list(bound) == [0.77, 0.77]
+    assert list(constant) == pytest.approx([0.49, 0.49])
+    assert list(erm) == [0.4, 0.9]
     assert {"a constant", "bound of the invariant features"} <= words(figure)
 
 
@@ -139,21 +171,25 @@ def test_a_band_is_a_bar_from_the_lowest_to_the_highest_mean() -> None:
     found = found.drop(columns=["lowest", "highest"], errors="ignore")
     plain = forest.endpoints(found)
     assert not any("pale bar" in text for text in words(plain))
-    is_band = (found["method"] == "KerHRM (as printed)") & (found["table"] == "table3")
-    found["lowest"] = np.where(is_band, found["paper"] - 1.5, np.nan)
-    found["highest"] = np.where(is_band, found["paper"] + 0.5, np.nan)
+    is_band = found["method"] == "KerHRM (as printed)"
+    is_band &= found["table"] == "table3"
+    lowest = found["paper"] - 1.5
+    highest = found["paper"] + 0.5
+    found["lowest"] = np.where(is_band, lowest, np.nan)
+    found["highest"] = np.where(is_band, highest, np.nan)
     found["outcome"] = found["outcome"].mask(is_band, UNPRINTED)
     figure = forest.endpoints(found)
     assert any("pale bar" in text for text in words(figure))
     assert UNPRINTED in words(figure)
-    bars = [
-        bar
-        for axis in figure.axes
-        for bar in axis.collections
-        if isinstance(bar, LineCollection)
-    ]
-    ends = [bar.get_segments()[0][:, 0].tolist() for bar in bars]
-    assert ends == [pytest.approx([-1.5, 0.5])]
+    bars = []
+    for axis in figure.axes:
+        for drawn in axis.collections:
+            if isinstance(drawn, LineCollection):
+                bars.append(drawn)
+    (bar,) = bars
+    segment = bar.get_segments()[0]
+    ends = segment[:, 0].tolist()
+    assert ends == pytest.approx([-1.5, 0.5])
 
 
 def test_stand_ins_are_not_called_the_papers_data() -> None:
@@ -181,26 +217,28 @@ def test_stand_ins_are_not_called_the_papers_data() -> None:
 
 def words(figure: Figure) -> set[str]:
     """All texts of a figure, a line each."""
-    texts = figure.findobj(Text)
-    return {line for text in texts for line in text.get_text().splitlines()}
+    lines = set()
+    for text in figure.findobj(Text):
+        lines |= set(text.get_text().splitlines())
+    return lines
 
 
 def test_changes_are_rows_and_settings_are_panels() -> None:
-    marks = ["", *(f",m={n}" for n in range(7))]
+    numbers = range(7)
+    marks = ["", *(f",m={number}" for number in numbers)]
     settings = []
     for base in "ab":
         settings += [f"{base}{mark}" for mark in marks]
     means = np.linspace(0.1, 0.9, len(settings))
     cells = pd.DataFrame({"setting": settings, "mean": means})
-    cells = cells.assign(method="KerHRM", metric="test_acc", selection="own", n_seeds=2)
-    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
+    cells = of_one_method(cells, method="KerHRM")
     (figure,) = draw.own_figures(cells, cells)
     halves = np.split(means, 2)
     for axis, expected in zip(figure.axes, halves, strict=True):
         drawn = [line.get_xdata()[0] for line in points(axis)]
         assert drawn == pytest.approx(expected)
-    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert labels == ["KerHRM", *(f"m = {n}" for n in range(7))]
+    labels = tick_labels(figure.axes[0])
+    assert labels == ["KerHRM", *(f"m = {number}" for number in numbers)]
 
 
 @pytest.mark.parametrize(
@@ -209,10 +247,11 @@ def test_changes_are_rows_and_settings_are_panels() -> None:
 def test_dollars_are_no_mathematics(
     tmp_path: Path, scores: pd.DataFrame, name: str
 ) -> None:
-    named = scores.assign(
-        setting=scores["setting"] + name, method=scores["method"] + name
-    )
-    figure = seed_figure.every_seed(named, cells_of(named, "t"), name)
+    settings = scores["setting"] + name
+    methods = scores["method"] + name
+    named = scores.assign(setting=settings, method=methods)
+    cells = cells_of(named, "t")
+    figure = seed_figure.every_seed(named, cells, name)
     figures.save(figure, tmp_path / "f")
 
 
@@ -221,7 +260,8 @@ def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
 ) -> None:
     plt.ion()
     for stem in ("a", "b=1.5"):
-        figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
+        cells = cells_of(scores, "t")
+        figure = seed_figure.every_seed(scores, cells)
         figures.save(figure, tmp_path / stem)
     assert plt.isinteractive()
     for ending in ("png", "pdf"):

@@ -34,14 +34,18 @@ def write(path: Path, *code: str) -> Path:
     cells = [
         new_markdown_cell("# Title"),
         parameters,
-        *(new_code_cell(c) for c in code),
+        *(new_code_cell(text) for text in code),
     ]
-    nbformat.write(new_notebook(cells=cells, metadata=METADATA), path)
+    made = new_notebook(cells=cells, metadata=METADATA)
+    nbformat.write(made, path)
     return path
 
 
 def outputs(path: Path) -> list[Any]:
-    return [o for cell in nbformat.read(path, 4).cells for o in cell.get("outputs", [])]
+    found = []
+    for cell in nbformat.read(path, 4).cells:
+        found += cell.get("outputs", [])
+    return found
 
 
 def test_two_runs_give_the_same_bytes(
@@ -156,9 +160,11 @@ def test_files_and_variables_of_the_user_change_nothing(
     monkeypatch.setattr(notebooks, "SOCKETS", sockets)
     monkeypatch.chdir(tmp_path / "work")
     (tmp_path / "work" / "mine.txt").write_text("mine")
-    render(plain / "source.ipynb", tmp_path / "out.ipynb")
-    assert (tmp_path / "out.ipynb").read_bytes() == (plain / "out.ipynb").read_bytes()
-    text, figure = outputs(tmp_path / "out.ipynb")
+    target = tmp_path / "out.ipynb"
+    render(plain / "source.ipynb", target)
+    expected = (plain / "out.ipynb").read_bytes()
+    assert target.read_bytes() == expected
+    text, figure = outputs(target)
     assert "0.333333" in text["text"]
     assert "another" in text["text"].splitlines()[0]
     assert text["text"].endswith("[]\nmine True\n")
@@ -201,8 +207,10 @@ def test_a_kernel_imports_what_its_parent_does(
     source = write(
         tmp_path / "source.ipynb", "from shelved_library import thing; thing"
     )
-    render(source, tmp_path / "out.ipynb")
-    assert outputs(tmp_path / "out.ipynb")[0]["data"]["text/plain"] == "3"
+    target = tmp_path / "out.ipynb"
+    render(source, target)
+    first, *_ = outputs(target)
+    assert first["data"]["text/plain"] == "3"
 
 
 def test_templates_of_the_user_change_no_page(
@@ -233,9 +241,13 @@ def test_a_failing_cell_leaves_nothing(tmp_path: Path, earlier: str | None) -> N
         match=r"source\.ipynb, cell \d: RuntimeError: first line second line$",
     ):
         render(source, target)
-    left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
-    assert left == {"source.ipynb", *(["target.ipynb"] if earlier else [])}
-    assert not earlier or target.read_text() == earlier
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    left = {path.name for path in files}
+    if earlier:
+        assert left == {"source.ipynb", "target.ipynb"}
+        assert target.read_text() == earlier
+    else:
+        assert left == {"source.ipynb"}
 
 
 def test_the_notebook_of_a_table_shows_every_part(
@@ -264,12 +276,13 @@ def test_the_notebook_of_a_table_shows_every_part(
 def test_a_page_runs_no_script_and_asks_for_nothing(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:
-    evil = scores.assign(
-        setting=scores["setting"] + EVIL, method=scores["method"] + "$a$ $b"
-    )
+    settings = scores["setting"] + EVIL
+    methods = scores["method"] + "$a$ $b"
+    evil = scores.assign(setting=settings, method=methods)
     run = make_run(evil)
-    for name, table in (("table", "table1"), ("report", "")):
-        parameters = {"run": str(run)} | ({"table": table} if table else {})
+    tables = {"table": {"table": "table1"}, "report": {}}
+    for name, of_table in tables.items():
+        parameters = {"run": str(run)} | of_table
         render(
             NOTEBOOKS / f"{name}.ipynb",
             tmp_path / "o.ipynb",

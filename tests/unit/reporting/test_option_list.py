@@ -27,12 +27,14 @@ def test_every_option_has_a_line_and_its_default_is_a_name(
     config: Config, name: str
 ) -> None:
     """With the default, unless a name cannot give it."""
-    resolver, (base, *_) = config.resolved.resolver, name.split("+")
-    is_data = base in config.data_sets
-    schema = (
-        resolver.schemas.data_schema if is_data else resolver.schemas.learner_schema
-    )(base)
-    parse = resolver.schemas.parse_data if is_data else resolver.schemas.parse_learner
+    schemas = config.resolved.resolver.schemas
+    base, *_ = name.split("+")
+    if base in config.data_sets:
+        schema = schemas.data_schema(base)
+        parse = schemas.parse_data
+    else:
+        schema = schemas.learner_schema(base)
+        parse = schemas.parse_learner
     _, *lines = table(config, name).splitlines()
     assert len(lines) == len(schema)
     for key, line in zip(schema, lines, strict=True):
@@ -58,8 +60,10 @@ def test_without_a_name_all_are_listed(
 ) -> None:
     assert main(["options"]) == 0
     words = capsys.readouterr().out.split()
-    every = {*config.data_sets, *config.learners, *config.tables}
-    assert every <= {*words}
+    every = set(config.data_sets)
+    every |= set(config.learners)
+    every |= set(config.tables)
+    assert every <= set(words)
 
 
 def test_penalties_are_listed(config: Config) -> None:

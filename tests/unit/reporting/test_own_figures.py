@@ -33,9 +33,10 @@ def test_words_can_be_read_and_are_no_keys(table: str) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_method_of_a_table_has_its_name_in_the_figure(table: str) -> None:
-    words = {
-        " ".join(text.get_text().split()) for text, _ in drawn_words(figure_of(table))
-    }
+    words = set()
+    for text, _ in drawn_words(figure_of(table)):
+        parts = text.get_text().split()
+        words.add(" ".join(parts))
     for method in set(REFERENCE.cells(table)["method"]):
         if not method.startswith("ref: "):
             names = {method, NAMES.get(method), SHORTER.get(method)}
@@ -46,23 +47,27 @@ def test_the_best_method_with_an_auxiliary_variable_is_above() -> None:
     cells = REFERENCE.cells("auxiliary")
     axis, *_ = figure_of("auxiliary").axes
     top, *_ = axis.get_yticklabels()
-    worst = where(cells[primary(cells)], metric="worst_acc")
+    own = cells[primary(cells)]
+    worst = where(own, metric="worst_acc")
     is_linear = ~worst["setting"].str.contains("units")
     is_bound = worst["method"] == "ref: invariant ceiling"
-    means = worst[is_linear & ~is_bound].groupby("method")["mean"].mean()
+    by_method = worst[is_linear & ~is_bound].groupby("method")
+    means = by_method["mean"].mean()
     assert top.get_text() == means.idxmax()
 
 
 def test_a_mark_of_crossed_seeds_is_a_mean_over_the_others() -> None:
     scores = REFERENCE.scores("crossed")
     axis, *_ = figure_of("crossed").axes
-    (drawn, *_) = [line for line in axis.get_lines() if len(line.get_xdata()) == 4]
+    lines = [line.get_xdata() for line in axis.get_lines()]
+    (drawn, *_) = [positions for positions in lines if len(positions) == 4]
     rows = where(
         scores,
         setting="r2=0.7",
         method="KerHRM (linear predictor)",
         metric="test_acc",
     )
-    data = rows["seed"].str.partition(",")[0]
-    means = rows.groupby(data)["value"].mean()
-    assert sorted(drawn.get_xdata()) == pytest.approx(sorted(means))
+    parts = rows["seed"].str.partition(",")
+    by_data = rows.groupby(parts[0])
+    means = by_data["value"].mean()
+    assert sorted(drawn) == pytest.approx(sorted(means))

@@ -3,7 +3,6 @@ cell."""
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,30 +11,16 @@ import pytest
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.config import load_config
-from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import read_yaml
-from kerhrm_paper.evaluation.effects import decide, paired
-from kerhrm_paper.evaluation.tables import METRICS, primary
 from kerhrm_paper.reporting import publish_again
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import BAND, Run
-from kerhrm_paper.reporting.tables import render, results_of
 from kerhrm_paper.runs import provenance
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "results" / "reference"
 Make = Callable[..., Path]
-#: methods that their headline criterion makes significantly worse than their defaults
-WORSE = {
-    ("table1", "DRO"),
-    ("table1", "IRM"),
-    ("table1", "ref: inter-gradient alignment (labels)"),
-    ("table3", "DRO"),
-    ("table3", "EIIL"),
-    ("table3", "KerHRM"),
-}
 CELL = ("table1", "r2=0.7", "ERM", "test_acc")
 
 
@@ -56,25 +41,10 @@ def recorded(run: Run) -> Run:
     return run
 
 
-def test_every_published_file_has_the_digest_that_is_noted() -> None:
-    noted = Run(REFERENCE).provenance["files"]
-    assert len(noted) > 40
-    for name, digest in noted.items():
-        found = hashlib.sha256((REFERENCE / name).read_bytes()).hexdigest()
-        assert found == digest, name
-
-
-def test_the_published_means_follow_from_the_published_seeds() -> None:
-    run = Run(REFERENCE)
-    keys = ["setting", "method", "metric", "selection"]
-    for table in run.tables:
-        groups = run.scores(table).groupby(keys)
-        means = groups["value"].mean()
-        cells = run.cells(table).set_index(keys)["mean"]
-        assert set(means.index) == set(cells.index)
-        assert means.reindex(cells.index).to_numpy() == pytest.approx(
-            cells.to_numpy(), abs=1e-12
-        )
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Bytes of all files below a folder."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path: path.read_bytes() for path in files}
 
 
 def test_the_held_out_run_goes_to_the_top_and_others_below(
@@ -83,27 +53,28 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     target = tmp_path / "published"
     run = recorded(complete(make_run(scores)))
     assert publish(run, target, root=ROOT) == target
-    assert (
-        publish(recorded(Run(make_run(scores, "paper"))), target, root=ROOT)
-        == target / "paper"
-    )
+    other = recorded(Run(make_run(scores, "paper")))
+    assert publish(other, target, root=ROOT) == target / "paper"
     costs = (target / "costs.tsv").read_text()
     study = Run(make_run(scores, "paper", "study"))
-    (study.folder / "benchmarks" / "score").mkdir(parents=True)
-    (study.folder / "benchmarks" / "score" / "study.tsv").write_text(
-        "s\tmax_rss\n2.0\t70.0\n"
-    )
+    benchmarks = study.folder / "benchmarks" / "score"
+    benchmarks.mkdir(parents=True)
+    (benchmarks / "study.tsv").write_text("s\tmax_rss\n2.0\t70.0\n")
     assert publish(recorded(study), target, ["study"], ROOT) == target
-    assert (target / "costs.tsv").read_text() == costs + "score\tstudy\t2\t70\n"
+    costs_of_both = (target / "costs.tsv").read_text()
+    assert costs_of_both == costs + "score\tstudy\t2\t70\n"
     top = Run(target)
     assert top.tables == ["table1", "study"]
     assert top.preset("table1") == "fresh"
     assert top.preset("study") == "paper"
-    assert "tables/study.csv" in top.provenance["files"]
-    assert not any(name.startswith("paper/") for name in top.provenance["files"])
+    noted = top.provenance
+    assert "tables/study.csv" in noted["files"]
+    for name in noted["files"]:
+        assert not name.startswith("paper/")
     assert not Run(target / "paper").has("scores/table1.csv.gz")
     assert "data:image/png" in (target / "report.html").read_text()
-    assert len(top.provenance["tables"]["table1"]["commit"]) >= 40
+    commit = noted["tables"]["table1"]["commit"]
+    assert len(commit) >= 40
 
 
 def test_endpoints_and_claims_are_computed_again(
@@ -113,7 +84,8 @@ def test_endpoints_and_claims_are_computed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     target = tmp_path / "published"
-    publish(recorded(complete(make_run(scores))), target, root=ROOT)
+    run = recorded(complete(make_run(scores)))
+    publish(run, target, root=ROOT)
     table = (target / "tables/table1.csv").read_bytes()
     claims = pd.DataFrame({"claim": [7]})
     monkeypatch.setattr(publish_again, "evaluate", lambda *_: claims)
@@ -126,7 +98,8 @@ def test_endpoints_and_claims_are_computed_again(
     noted = run.provenance
     assert noted["tables"]["table1"]["preset"] == "fresh"
     for name in noted["again"]["files"]:
-        found = hashlib.sha256((target / name).read_bytes()).hexdigest()
+        content = (target / name).read_bytes()
+        found = hashlib.sha256(content).hexdigest()
         assert noted["files"][name] == found
 
     def fail(*_: object) -> None:
@@ -154,21 +127,25 @@ def test_the_band_is_published_and_computed_again(
     run = complete(make_run(scores))
     (run.folder / BAND).write_text("table,part,method,lowest,highest,outcome\n")
     publish(recorded(run), target, root=ROOT)
-    assert (target / BAND).read_bytes() == (run.folder / BAND).read_bytes()
+    band_of_run = (run.folder / BAND).read_bytes()
+    assert (target / BAND).read_bytes() == band_of_run
     assert BAND in Run(target).provenance["files"]
-    monkeypatch.setattr(publish_again, "evaluate", lambda *_: pd.DataFrame())
+    no_claims = pd.DataFrame()
+    monkeypatch.setattr(publish_again, "evaluate", lambda *_: no_claims)
     publish_again.publish_again(target, ROOT)
     assert BAND not in Run(target).provenance["again"]["files"]
     spec = read_yaml(ROOT / "config/endpoints.yaml")
     grids = [*spec["band"]["tables"].values()]
     for name in grids:
-        study = Run(make_run(scores, table=name, name=name))
+        folder = make_run(scores, table=name, name=name)
+        study = Run(folder)
         publish(recorded(study), target, [name], ROOT)
     publish_again.publish_again(target, ROOT)
     assert BAND in Run(target).provenance["again"]["files"]
     band = Run(target).band()
     assert band is not None
-    assert set(band["table"]) == {*spec["band"]["tables"]}
+    tables = spec["band"]["tables"]
+    assert set(band["table"]) == set(tables)
     assert set(band["outcome"]) == {"incomplete"}
 
 
@@ -218,7 +195,7 @@ def test_a_report_that_fails_leaves_the_published_files_as_they_were(
 ) -> None:
     run = recorded(complete(make_run(scores)))
     target = publish(run, tmp_path / "published", root=ROOT)
-    before = {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
+    before = contents(target)
 
     def fail(*_: object, **__: object) -> None:
         raise KerhrmError("the kernel died")
@@ -228,7 +205,7 @@ def test_a_report_that_fails_leaves_the_published_files_as_they_were(
     before.pop(target / "claims.csv")
     with pytest.raises(KerhrmError, match="the kernel died"):
         publish(run, target, root=ROOT)
-    assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == before
+    assert contents(target) == before
 
 
 @pytest.mark.parametrize("inside", ["config.yaml", "notes.txt", "tables/mine.csv"])
@@ -236,14 +213,16 @@ def test_a_folder_of_other_files_is_refused_and_stays(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame, inside: str
 ) -> None:
     run = complete(make_run(scores))
-    (tmp_path / "mine" / inside).parent.mkdir(parents=True)
-    (tmp_path / "mine" / inside).write_text("mine")
-    for target, problem in ((tmp_path / "mine", "holds files"), (run.folder, "itself")):
+    mine = tmp_path / "mine"
+    (mine / inside).parent.mkdir(parents=True)
+    (mine / inside).write_text("mine")
+    problems = {mine: "holds files", run.folder: "itself"}
+    for target, problem in problems.items():
         before = set(tmp_path.rglob("*"))
         with pytest.raises(KerhrmError, match=problem):
             publish(run, target)
         assert set(tmp_path.rglob("*")) == before
-    assert (tmp_path / "mine" / inside).read_text() == "mine"
+    assert (mine / inside).read_text() == "mine"
 
 
 def test_a_file_that_was_edited_is_refused(
@@ -252,7 +231,8 @@ def test_a_file_that_was_edited_is_refused(
     run = complete(make_run(scores))
     path = run.folder / "tables" / "table1.csv"
     provenance.write(run.folder, "make_table", [path], {}, {})
-    path.write_text(path.read_text().replace("ERM", "DRO"))
+    edited = path.read_text().replace("ERM", "DRO")
+    path.write_text(edited)
     with pytest.raises(KerhrmError, match="has changed since rule make_table made it"):
         publish(run, tmp_path / "published")
 
@@ -272,21 +252,26 @@ def test_a_cell_is_explained_by_its_seeds_and_files(
         "tables/table1.csv": ["scores/table1.csv.gz"],
     }
     for name, inputs in parts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-        digests = {one: provenance.digest(folder / one) for one in inputs}
-        provenance.write(folder, "a_rule", [folder / name], digests, {})
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        digests = {}
+        for read in inputs:
+            digests[read] = provenance.digest(folder / read)
+        provenance.write(folder, "a_rule", [file], digests, {})
     found = explain(run, *CELL, root=ROOT)
-    own = scores[
-        (scores[["setting", "method", "metric"]] == list(CELL[1:])).all(axis=1)
-    ]
-    own = own[own["selection"] == "pooled validation"]
+    names_of_cell = scores[["setting", "method", "metric"]]
+    is_own = (names_of_cell == list(CELL[1:])).all(axis=1)
+    is_own &= scores["selection"] == "pooled validation"
+    own = scores[is_own]
     expected = own["value"].tolist()
-    assert [one["value"] for one in found["seeds"]] == pytest.approx(expected)
+    values = [seed["value"] for seed in found["seeds"]]
+    assert values == pytest.approx(expected)
     mean = own["value"].mean()
     assert found["cell"]["mean"] == pytest.approx(mean)
-    names = [one["file"] for one in found["files"]]
-    assert names == [name for name in reversed(parts) if "kerhrm_x" not in name]
+    names = [file["file"] for file in found["files"]]
+    expected_names = [name for name in reversed(parts) if "kerhrm_x" not in name]
+    assert names == expected_names
     oracle = explain(run, *CELL, selection="oracle", root=ROOT)
     assert oracle["cell"]["selection"] == "oracle"
     assert json.dumps(oracle)
@@ -295,14 +280,15 @@ def test_a_cell_is_explained_by_its_seeds_and_files(
 def test_a_cell_that_is_not_there_names_the_nearest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    where = ["--run", str(REFERENCE)]
-    assert main(["explain", "table1", "r2=0.70", "KerHRM", "test_acc", *where]) == 1
+    last_words = ["KerHRM", "test_acc", "--run", str(REFERENCE)]
+    assert main(["explain", "table1", "r2=0.70", *last_words]) == 1
     assert "no setting 'r2=0.70'; it has r2=0.7; r2=0.75" in capsys.readouterr().err
-    assert main(["explain", "table1", "r2=0.7", "KerHRM", "test_acc", *where]) == 0
+    assert main(["explain", "table1", "r2=0.7", *last_words]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert len(found["seeds"]) == found["cell"]["n_seeds"] == 20
+    assert found["cell"]["n_seeds"] == 20
+    assert len(found["seeds"]) == 20
     assert found["commit"]
-    assert main(["explain", "tabel1", "r2=0.7", "KerHRM", "test_acc", *where]) == 1
+    assert main(["explain", "tabel1", "r2=0.7", *last_words]) == 1
     assert "has no table 'tabel1'; it has table1" in capsys.readouterr().err
 
 
@@ -315,63 +301,3 @@ def test_damaged_files_are_one_line(tmp_path: Path, text: str) -> None:
         Run(tmp_path).config.get("preset")
     with pytest.raises(KerhrmError, match=r"t\.csv is damaged"):
         Run(tmp_path).cells("t")
-
-
-def test_who_is_worse_than_with_the_librarys_defaults_is_known() -> None:
-    """A finding (docs/findings.md): no criterion without test data does
-    right by all."""
-    worse = set()
-    for table in ("table1", "table3"):
-        scores = Run(REFERENCE).scores(table)
-        metric = results_of(scores)[0]
-        higher_is_better = METRICS[metric].higher_is_better
-        scores = scores[scores["metric"] == metric]
-        for method, rows in scores.groupby("method"):
-            parts = rows[primary(rows)], rows[rows["selection"] == "library defaults"]
-            if all(map(len, parts)):
-                effect = paired(
-                    *(part.groupby("seed")["value"].mean() for part in parts)
-                )
-                if decide(effect, higher_is_better=higher_is_better) == "worse":
-                    worse.add((table, method))
-    assert worse == WORSE
-
-
-@pytest.mark.parametrize("table", Run(REFERENCE).tables)
-def test_latex_fits_a_page(table: str) -> None:
-    cells = Run(REFERENCE).cells(table)
-    results = results_of(cells)
-    for metric in results:
-        text = render(cells[cells["metric"] == metric], "latex")
-        # of 55 settings
-        assert len(text.splitlines()) <= (70 if table == "mechanism" else 60)
-    text = render(cells, "latex")
-    assert text.count(r"\begin") == text.count(r"\end") == 3 * len(results)
-
-
-def published_names() -> list[tuple[str, str]]:
-    """Data and learner of every published value."""
-    frames = [pd.read_csv(path) for path in sorted(REFERENCE.glob("scores/*.csv.gz"))]
-    cells = pd.concat(frames)
-    names = cells[["data", "learner"]].fillna("").drop_duplicates()
-    return [(str(data), str(learner)) for data, learner in names.to_numpy()]
-
-
-def test_every_published_name_is_one_of_the_configuration() -> None:
-    """Read, and spelled again, it is the same; each part of it is declared once."""
-    config = load_config({"preset": "fresh"}, root=ROOT)
-    resolver = config.resolved.resolver
-    names = published_names()
-    assert len(names) > 300
-    for data, learner in names:
-        base, options = resolver.schemas.parse_data(data)
-        assert spell(base, options, resolver.schemas.data_schema(base)) == data
-        assert (ROOT / "config/data" / f"{base}.yaml").is_file()
-        if learner:
-            base, options = resolver.schemas.parse_learner(learner)
-            assert (
-                spell(base, options, resolver.schemas.learner_schema(base)) == learner
-            )
-            assert config.learner(data, learner).name == learner
-            text = (ROOT / "config/learners.yaml").read_text()
-            assert len(re.findall(rf"^{re.escape(base)}:", text, re.M)) == 1

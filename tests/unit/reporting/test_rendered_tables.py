@@ -70,7 +70,8 @@ def texts_of(page: str) -> pd.DataFrame:
     for line in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL):
         texts = []
         for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line):
-            text = html.unescape(re.sub(r"<[^>]+>", " ", cell))
+            without_tags = re.sub(r"<[^>]+>", " ", cell)
+            text = html.unescape(without_tags)
             texts.append(" ".join(text.split()))
         lines.append(texts)
     names, *rows = lines
@@ -93,9 +94,9 @@ def test_every_published_cell_is_shown_with_its_mean_and_the_papers() -> None:
 
 
 def test_a_table_of_names_with_markup_runs_nothing(scores: pd.DataFrame) -> None:
-    evil = scores.assign(
-        setting=scores["setting"] + EVIL + "|$x$_{&}", method=scores["method"] + EVIL
-    )
+    settings = scores["setting"] + EVIL + "|$x$_{&}"
+    methods = scores["method"] + EVIL
+    evil = scores.assign(setting=settings, method=methods)
     cells = cells_of(evil, "mine")
     allowed = {"table", "thead", "tbody", "tr", "th", "td", "br", "small", "caption"}
     page = tables.render(cells, "html", EVIL)
@@ -107,9 +108,11 @@ def test_a_table_of_names_with_markup_runs_nothing(scores: pd.DataFrame) -> None
 
 
 def test_failed_cells_show_no_mean(scores: pd.DataFrame) -> None:
-    scores.loc[scores["method"] == "KerHRM", "value"] = float("nan")
-    text = tables.render(cells_of(scores, "t"), "markdown")
-    rows = [line for line in text.splitlines() if "KerHRM" in line]
+    is_kerhrm = scores["method"] == "KerHRM"
+    scores.loc[is_kerhrm, "value"] = float("nan")
+    cells = cells_of(scores, "t")
+    lines = tables.render(cells, "markdown").splitlines()
+    rows = [line for line in lines if "KerHRM" in line]
     assert rows
     for row in rows:
         assert "failed" in row
@@ -118,14 +121,18 @@ def test_failed_cells_show_no_mean(scores: pd.DataFrame) -> None:
 
 def with_settings(cells: pd.DataFrame, settings: list[str]) -> pd.DataFrame:
     """Cells of one setting, repeated in others."""
-    first = cells[cells["setting"] == cells["setting"].iloc[0]]
-    return pd.concat([first.assign(setting=setting) for setting in settings])
+    setting = cells["setting"]
+    first = cells[setting == setting.iloc[0]]
+    repeated = [first.assign(setting=name) for name in settings]
+    return pd.concat(repeated)
 
 
 def header(cells: pd.DataFrame) -> list[str]:
     """Names of the columns of the first table."""
-    first, *_ = tables.render(cells, "markdown").split("|:")
-    return [name.strip() for name in first.split("|")[1:-1]]
+    text = tables.render(cells, "markdown")
+    first, *_ = text.split("|:")
+    names = first.split("|")[1:-1]
+    return [name.strip() for name in names]
 
 
 def test_options_of_settings_that_are_rows_are_columns(scores: pd.DataFrame) -> None:

@@ -31,11 +31,16 @@ def configured(make_run: Make, scores: pd.DataFrame) -> Callable[..., Path]:
     """A run with two tables, one of them the user's, and its configuration."""
 
     def make(source: str, mark: str) -> Path:
-        own = {"title": "Mine", "data": ["classification+r2=0.7"]}
-        changes = {"preset": "smoke", "tables": {"mine": own | {"learners": ["erm"]}}}
+        own = {
+            "title": "Mine",
+            "data": ["classification+r2=0.7"],
+            "learners": ["erm"],
+        }
+        changes = {"preset": "smoke", "tables": {"mine": own}}
         config = load_config(changes, root=ROOT)
-        folder = make_run(scores.assign(data_source=source), "smoke")
-        make_run(scores.assign(data_source=source), "smoke", "mine")
+        of_source = scores.assign(data_source=source)
+        folder = make_run(of_source, "smoke")
+        make_run(of_source, "smoke", "mine")
         content = config.written | {"mark": mark}
         (folder / "config.yaml").write_text(yaml.safe_dump(content))
         return folder
@@ -82,7 +87,8 @@ def test_a_run_at_the_published_options_has_the_findings_of_its_tables(
 ) -> None:
     run = configured("synthetic", "")
     page = tmp_path / "page.html"
-    render(REPORT, tmp_path / "out.ipynb", page, run=str(run))
+    target = tmp_path / "out.ipynb"
+    render(REPORT, target, page, run=str(run))
     shown = text(page)
     assert FINDING in shown
     assert "This run:" not in shown

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 
 from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import REFERENCES
@@ -14,54 +15,77 @@ from kerhrm_paper.reporting.setting_words import method_name
 from tests.unit.reporting.conftest import cells_of
 from tests.unit.reporting.legible import assert_legible, drawn_words
 
-REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
+RESULTS = Path(__file__).parents[3] / "results"
+REFERENCE = Run(RESULTS / "reference")
+
+
+def read(table: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return REFERENCE.scores(table), REFERENCE.cells(table)
+
+
+def row_labels(axis: Axes) -> list[str]:
+    return [label.get_text() for label in axis.get_yticklabels()]
 
 
 @pytest.mark.parametrize(
     "table", ["table1", "table3", "full_mnist", "full_mnist_baselines"]
 )
 def test_words_of_published_tables_can_be_read(table: str) -> None:
-    scores, cells = REFERENCE.scores(table), REFERENCE.cells(table)
-    assert_legible(every_seed(scores, cells, REFERENCE.title(table)))
+    scores, cells = read(table)
+    figure = every_seed(scores, cells, REFERENCE.title(table))
+    assert_legible(figure)
 
 
 def test_every_method_of_a_table_is_a_row_or_a_line() -> None:
-    scores, cells = REFERENCE.scores("table3"), REFERENCE.cells("table3")
-    words = [text.get_text() for text, _ in drawn_words(every_seed(scores, cells))]
-    drawn = {" ".join(text.split()) for text in words}
+    scores, cells = read("table3")
+    figure = every_seed(scores, cells)
+    drawn = set()
+    for text, _ in drawn_words(figure):
+        words = text.get_text().split()
+        drawn.add(" ".join(words))
     for method in set(scores["method"]):
         name, _ = REFERENCES.get(method, (method_name(method), ""))
         assert name in drawn
 
 
 def test_means_over_settings_are_next_to_the_papers_over_the_same() -> None:
-    scores, cells = REFERENCE.scores("table3"), REFERENCE.cells("table3")
-    own = where(cells[primary(cells)], method="HRM", metric="mean_error")
+    scores, cells = read("table3")
+    is_own = primary(cells)
+    own = where(cells[is_own], method="HRM", metric="mean_error")
     axis, *_ = every_seed(scores, cells).axes
-    row = [label.get_text() for label in axis.get_yticklabels()].index("HRM")
-    numbers = [text.get_text() for text in axis.texts if text.xy[1] == row]
-    assert numbers == [f"{own['mean'].mean():.2f}", f"{own['paper'].mean():.2f}"]
+    row = row_labels(axis).index("HRM")
+    in_row = [text for text in axis.texts if text.xy[1] == row]
+    numbers = [text.get_text() for text in in_row]
+    mean = own["mean"].mean()
+    paper = own["paper"].mean()
+    assert numbers == [f"{mean:.2f}", f"{paper:.2f}"]
 
 
 def test_every_run_is_drawn(scores: pd.DataFrame) -> None:
-    axis, *_ = every_seed(scores, cells_of(scores, "t")).axes
-    runs = [line for line in axis.get_lines() if line.get_alpha() == RUN["alpha"]]
-    drawn = np.concatenate([line.get_xdata() for line in runs])
-    values = where(scores[primary(scores)], metric="test_acc")["value"]
+    cells = cells_of(scores, "t")
+    axis, *_ = every_seed(scores, cells).axes
+    alpha = RUN["alpha"]
+    runs = [line for line in axis.get_lines() if line.get_alpha() == alpha]
+    drawn = np.concatenate([run.get_xdata() for run in runs])
+    own = scores[primary(scores)]
+    values = where(own, metric="test_acc")["value"]
     assert sorted(drawn) == pytest.approx(sorted(values))
 
 
 def test_few_methods_have_a_row_for_each_setting(scores: pd.DataFrame) -> None:
-    axis, *_ = every_seed(scores, cells_of(scores, "t")).axes
-    labels = [label.get_text() for label in axis.get_yticklabels()]
+    cells = cells_of(scores, "t")
+    axis, *_ = every_seed(scores, cells).axes
+    labels = row_labels(axis)
     assert labels[:2] == ["ERM, r2 = 0.7", "ERM, r2 = 0.8"]
     assert labels[-1] == "majority, r2 = 0.8"
 
 
 def test_failed_runs_are_counted_and_have_no_mean(scores: pd.DataFrame) -> None:
-    is_failed = (scores["method"] == "KerHRM") & (scores["seed"] == 1)
+    is_failed = scores["method"] == "KerHRM"
+    is_failed &= scores["seed"] == 1
     scores.loc[is_failed, "value"] = np.nan
-    axis, *_ = every_seed(scores, cells_of(scores, "t")).axes
+    cells = cells_of(scores, "t")
+    axis, *_ = every_seed(scores, cells).axes
     texts = [text.get_text() for text in axis.texts]
     assert texts.count("1 of 3 runs failed") == 2
     assert "nan" not in texts

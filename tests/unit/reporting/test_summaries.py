@@ -9,27 +9,32 @@ from kerhrm_paper.evaluation.tables import primary
 from kerhrm_paper.reporting import tables
 from kerhrm_paper.reporting.run import Run
 
-REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
+RESULTS = Path(__file__).parents[3] / "results"
+REFERENCE = Run(RESULTS / "reference")
 
 
 def test_a_criterion_has_the_mean_over_the_settings() -> None:
     cells = REFERENCE.cells("table1")
     found = tables.criteria(cells)
-    is_own = (cells["method"] == "EIIL") & (cells["metric"] == "test_acc")
+    is_own = cells["method"] == "EIIL"
+    is_own &= cells["metric"] == "test_acc"
     shown = found.loc[("test_acc", "EIIL")]
     for selection, rows in cells[is_own].groupby("selection"):
         mean = rows["mean"].mean()
         assert shown[selection] == pytest.approx(mean)
-    assert "ref: majority" not in found.index.get_level_values("method")
+    methods = found.index.get_level_values("method")
+    assert "ref: majority" not in methods
 
 
 def test_the_answer_is_the_mean_over_settings() -> None:
     cells = REFERENCE.cells("table1", "table3")
     found = tables.answer(cells)
-    is_own = (cells["table"] == "table3") & (cells["method"] == "KerHRM")
+    is_own = cells["table"] == "table3"
+    is_own &= cells["method"] == "KerHRM"
     is_own &= cells["metric"] == "mean_error"
     own = cells[is_own]
-    selected = own[own["selection"] == own["selection"].iloc[0]]
+    selection = own["selection"]
+    selected = own[selection == selection.iloc[0]]
     here = selected["mean"].mean()
     paper = selected["paper"].mean()
     assert found.loc["KerHRM", ("table3", "here")] == f"{here:.3f}"
@@ -38,11 +43,15 @@ def test_the_answer_is_the_mean_over_settings() -> None:
 
 def test_the_answer_has_the_worst_test_environment() -> None:
     cells = REFERENCE.cells("table1")
-    is_result = (cells["metric"] == "test_acc") & primary(cells)
-    worst = cells[is_result].assign(metric="worst_acc", paper=float("nan"))
+    is_result = primary(cells)
+    is_result &= cells["metric"] == "test_acc"
+    results = cells[is_result]
+    worst = results.assign(metric="worst_acc", paper=float("nan"))
     worst["mean"] = worst["mean"] / 2
-    found = tables.answer(pd.concat([cells, worst]))
-    assert set(found.columns.get_level_values(1)) == {"here", "paper", "worst"}
+    both = pd.concat([cells, worst])
+    found = tables.answer(both)
+    kinds = found.columns.get_level_values(1)
+    assert set(kinds) == {"here", "paper", "worst"}
     here = found["table1", "here"].astype(float)
     halved = found["table1", "worst"].astype(float)
     half = here.to_numpy() / 2

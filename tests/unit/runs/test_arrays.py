@@ -68,7 +68,8 @@ def test_files_have_the_mode_that_the_umask_leaves(tmp_path: Path, mask: int) ->
         write_text(tmp_path / "x.txt", "text")
     finally:
         os.umask(before)
-    assert (tmp_path / "x.txt").stat().st_mode & 0o777 == 0o666 & ~mask
+    mode = (tmp_path / "x.txt").stat().st_mode
+    assert mode & 0o777 == 0o666 & ~mask
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
@@ -121,10 +122,15 @@ def test_a_damaged_file_is_told(
 
 def test_records_of_all_seeds_come_back(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
-    records = [Direction(torch.arange(3.0) + s, s, 0.5 * s, 0.0, 1) for s in range(4)]
-    save_stacked(path, [record.arrays() for record in records], rule="test")
-    assert load_arrays(path)[0]["theta"].shape == (4, 3)
-    assert load_arrays(path)[1] == {"rule": "test"}
+    records = []
+    for s in range(4):
+        theta = torch.arange(3.0) + s
+        records.append(Direction(theta, s, 0.5 * s, 0.0, 1))
+    units = [record.arrays() for record in records]
+    save_stacked(path, units, rule="test")
+    arrays, facts = load_arrays(path)
+    assert arrays["theta"].shape == (4, 3)
+    assert facts == {"rule": "test"}
     loaded = load_records(Direction, path)
     for one, again in zip(records, loaded, strict=True):
         assert torch.equal(one.theta, again.theta)

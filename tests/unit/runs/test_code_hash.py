@@ -59,14 +59,20 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def module_file(root: Path, name: str) -> Path:
-    path = root.joinpath("src", PACKAGE, *name.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    parts = name.split(".")
+    path = root.joinpath("src", PACKAGE, *parts)
+    if path.is_dir():
+        return path / "__init__.py"
+    return path.with_suffix(".py")
 
 
 def hashes(root: Path) -> dict[str, str]:
     """Hashes of all scripts, as a new process would compute them."""
     forget()
-    return {name: code_hash(root / name, packages=[PACKAGE]) for name in SCRIPTS}
+    found = {}
+    for name in SCRIPTS:
+        found[name] = code_hash(root / name, packages=[PACKAGE])
+    return found
 
 
 def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
@@ -74,9 +80,11 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 
 
 def notebook(path: Path, *cells: str, kind: str = "code") -> Path:
-    content = {
-        "cells": [{"cell_type": kind, "source": c.splitlines(True)} for c in cells]
-    }
+    made = []
+    for cell in cells:
+        lines = cell.splitlines(True)
+        made.append({"cell_type": kind, "source": lines})
+    content = {"cells": made}
     path.write_text(json.dumps(content))
     return path
 
@@ -93,13 +101,15 @@ def test_python_loads_no_file_that_is_not_listed(root: Path, script: str) -> Non
         check=True,
     )
     loaded = {Path(name) for name in run.stdout.split()}
-    listed = set(sources(root / script, packages=[PACKAGE])[1:])
+    _, *others = sources(root / script, packages=[PACKAGE])
+    listed = set(others)
     assert loaded
     assert loaded <= listed
     # Nothing is listed in vain, but for the import in a function that is not called.
-    assert listed - loaded == (
-        {module_file(root, "base")} if script == "draw.py" else set()
-    )
+    of_a_function = set()
+    if script == "draw.py":
+        of_a_function = {module_file(root, "base")}
+    assert listed - loaded == of_a_function
 
 
 @pytest.mark.parametrize(
@@ -137,8 +147,10 @@ def test_the_hash_depends_on_neither_place_nor_process(root: Path) -> None:
     shutil.copy(root / "fit.py", copy / "fit.py")
     code = "from kerhrm_paper.runs.code_hash import code_hash\n"
     code += "print(code_hash('fit.py', packages=['toy']))"
-    for place, seed in ((root, "1"), (copy, "2")):
-        env = os.environ | {"PYTHONPATH": str(place / "src"), "PYTHONHASHSEED": seed}
+    seeds = {root: "1", copy: "2"}
+    for place, seed in seeds.items():
+        path = str(place / "src")
+        env = os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": seed}
         options = {"capture_output": True, "text": True, "check": True}
         run = subprocess.run(
             [sys.executable, "-c", code], env=env, cwd=place, **options
@@ -152,9 +164,9 @@ def test_notebooks(root: Path) -> None:
         "!ls\nfrom toy.plots import lazy",
     )
     path = notebook(root / "figure.ipynb", *cells)
-    assert set(sources(path, packages=[PACKAGE])[1:]) == {
-        module_file(root, name) for name in DRAW | {"settings"}
-    }
+    _, *others = sources(path, packages=[PACKAGE])
+    names = DRAW | {"settings"}
+    assert set(others) == {module_file(root, name) for name in names}
     before = code_hash(path, packages=[PACKAGE])
     module_file(root, "base").write_text("BASE = 2\n")
     forget()

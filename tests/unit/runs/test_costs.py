@@ -53,8 +53,10 @@ def test_the_nearest_job_counts() -> None:
         ("train_network", "houses/kerhrm"),
     ]
     known, unknown = estimate(jobs, COSTS)
-    assert known["seconds"].tolist() == pytest.approx([10, 20, 140 / 3, 2])
-    assert known["memory_mb"].tolist() == [500, 700, 700, 100]
+    seconds = known["seconds"].tolist()
+    memory = known["memory_mb"].tolist()
+    assert seconds == pytest.approx([10, 20, 140 / 3, 2])
+    assert memory == [500, 700, 700, 100]
     assert unknown == {"train_network": 1}
     assert estimate([], COSTS)[0].empty
 

@@ -156,9 +156,13 @@ def run(tmp_path: Path) -> Path:
 
 def rule(run: Path, *inputs: Path, **params: Any) -> SimpleNamespace:
     """As much of Snakemake's object as a job reads."""
-    files = {"input": [*map(str, inputs)], "output": [str(run / "out")]}
+    log = str(run / "logs/rule.log")
     return SimpleNamespace(
-        rule="test", params=params, log=[str(run / "logs/rule.log")], **files
+        rule="test",
+        params=params,
+        log=[log],
+        input=[str(path) for path in inputs],
+        output=[str(run / "out")],
     )
 
 
@@ -218,9 +222,9 @@ def test_threads_are_the_configurations(run: Path, threads: int) -> None:
     with job(rule(run, threads=threads)):
         np.ones((2, 2)) @ np.ones((2, 2))
         assert torch.get_num_threads() == threads
-        assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {
-            threads
-        }
+        pools = threadpoolctl.threadpool_info()
+        numbers = {pool["num_threads"] for pool in pools}
+        assert numbers == {threads}
         (run / "out").touch()
 
 
@@ -233,7 +237,8 @@ def test_a_job_refuses_an_input_that_has_changed(run: Path) -> None:
         (run / "next").touch()
     record = provenance.read(run, "next")
     assert record is not None
-    assert record["inputs"] == {"out": provenance.digest(run / "out")}
+    digest = provenance.digest(run / "out")
+    assert record["inputs"] == {"out": digest}
     (run / "out").write_text("who")
     with pytest.raises(SystemExit), job(after):
         raise AssertionError("it was run all the same")

@@ -83,9 +83,11 @@ def regression(folder: Path) -> Replicates:
     random = np.random.default_rng(0)
     files = {}
     for name, n in SIZES.items():
-        x = random.standard_normal((2, n, 3)).astype(np.float32)
+        draws = random.standard_normal((2, n, 3))
+        x = draws.astype(np.float32)
+        y = x[..., 0]
         files[name] = str(folder / f"{name}.npz")
-        save_arrays(files[name], {"x": x, "y": x[..., 0]})
+        save_arrays(files[name], {"x": x, "y": y})
     data = Replication(
         name="data",
         task="regression",
@@ -102,7 +104,8 @@ def test_each_fit_leaves_predictions_or_a_reason(
     """Nothing of them ends the job, and the learners after them are trained."""
     (tmp_path / "fits_for_tests.py").write_text(FITS)
     monkeypatch.syspath_prepend(tmp_path)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    before = os.environ.get("PYTHONPATH", "")
+    path = os.pathsep.join([str(tmp_path), before])
     monkeypatch.setenv("PYTHONPATH", path)
     ours = regression(tmp_path)
     of_other_tests = psutil.Process().children()
@@ -117,14 +120,18 @@ def test_each_fit_leaves_predictions_or_a_reason(
         learners.append(learner)
     del learners[-1]["timeout"]
     params = SimpleNamespace(
-        data=ours.data.params(), learners=learners, device="cpu", threads=1
+        data=ours.data.params(),
+        learners=learners,
+        device="cpu",
+        threads=1,
     )
-    outputs = [str(tmp_path / f"{learner['name']}.npz") for learner in learners]
-    train_learners(ours.files, params, outputs, Checkpoint(tmp_path / "checkpoint"))
-    found = {
-        learner["name"]: load_records(Predictions, path)
-        for learner, path in zip(learners, outputs, strict=True)
-    }
+    names = [learner["name"] for learner in learners]
+    outputs = [str(tmp_path / f"{name}.npz") for name in names]
+    checkpoint = Checkpoint(tmp_path / "checkpoint")
+    train_learners(ours.files, params, outputs, checkpoint)
+    found = {}
+    for name, output in zip(names, outputs, strict=True):
+        found[name] = load_records(Predictions, output)
     for name, words in REASONS.items():
         first, second = found[name]
         assert words in first.reason
@@ -136,13 +143,15 @@ def test_each_fit_leaves_predictions_or_a_reason(
     assert found["endless"][1].reason == "not tried, as replicate 0 timed out"
     assert found["gone"][1].reason == REASONS["gone"]
     # the process computes what the job itself does, bit by bit
-    for limited, unlimited in zip(found["good"], found["unlimited"], strict=True):
+    pairs = zip(found["good"], found["unlimited"], strict=True)
+    for limited, unlimited in pairs:
         for part in ("train", "validation", "test"):
             ours_of_part = getattr(limited, part)
             assert np.array_equal(ours_of_part, getattr(unlimited, part))
         assert limited.failed is None
     # no process outlives the job
-    assert set(psutil.Process().children()) <= set(of_other_tests)
+    children = psutil.Process().children()
+    assert set(children) <= set(of_other_tests)
 
 
 def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) -> None:
@@ -152,8 +161,6 @@ def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) ->
     assert predictions.memberships is not None
     n_known = SIZES["train"] + SIZES["validation"]
     assert predictions.memberships.shape == (n_known, 1)
-    assert (in_words(10), in_words(1), in_words(0.05)) == (
-        "10 minutes",
-        "1 minute",
-        "3 seconds",
-    )
+    assert in_words(10) == "10 minutes"
+    assert in_words(1) == "1 minute"
+    assert in_words(0.05) == "3 seconds"

@@ -40,7 +40,8 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     made(tmp_path)
     outside = tmp_path.parent / "outside.txt"
     outside.write_text("anything")
-    digests = provenance.check(tmp_path, [tmp_path / "a", tmp_path / "b/b", outside])
+    inputs = [tmp_path / "a", tmp_path / "b/b", outside]
+    digests = provenance.check(tmp_path, inputs)
     assert list(digests) == ["a", "b/b", "../outside.txt"]
     (tmp_path / "b/b").write_text("b/")
     with pytest.raises(
@@ -80,7 +81,8 @@ def test_files_that_are_gone_below_what_is_asked_for(
     made(tmp_path)
     for name in gone:
         (tmp_path / name).unlink()
-    found = provenance.missing(tmp_path, [tmp_path / "c", tmp_path / "d"])
+    targets = [tmp_path / "c", tmp_path / "d"]
+    found = provenance.missing(tmp_path, targets)
     assert found == [str(tmp_path / name) for name in missing]
 
 
@@ -88,4 +90,5 @@ def test_only_what_a_target_is_made_of_counts(tmp_path: Path) -> None:
     made(tmp_path)
     (tmp_path / "b/b").unlink()
     assert provenance.missing(tmp_path, [tmp_path / "d"]) == []
-    assert provenance.missing(tmp_path / "nowhere", [tmp_path / "nowhere/d"]) == []
+    nowhere = tmp_path / "nowhere"
+    assert provenance.missing(nowhere, [nowhere / "d"]) == []

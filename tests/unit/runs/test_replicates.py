@@ -37,13 +37,16 @@ def replicates(folder: Path, features: bool = False) -> tuple[Replicates, Any]:
     for name, n in sizes.items():
         draws = random.standard_normal((2, n, D))
         x = draws.astype(np.float32)
-        arrays[name] = {"x": x, "y": x[..., 0], "auxiliary": x[..., :1]}
+        y = x[..., 0]
+        auxiliary = x[..., :1]
+        arrays[name] = {"x": x, "y": y, "auxiliary": auxiliary}
         files[name] = str(folder / f"{name}.npz")
         save_arrays(files[name], arrays[name])
     if features:
-        x = torch.from_numpy(arrays["train"]["x"][0])
-        x_validation = torch.from_numpy(arrays["validation"]["x"][0])
-        x_test = torch.from_numpy(arrays["test_inputs"]["x"][0])
+        x_of_parts = {part: array["x"][0] for part, array in arrays.items()}
+        x = torch.from_numpy(x_of_parts["train"])
+        x_validation = torch.from_numpy(x_of_parts["validation"])
+        x_test = torch.from_numpy(x_of_parts["test_inputs"])
         network = build(NETWORK, 0, D)
         ntf = NTFMap.fit(network, x, K)
         y = x[:, 0]

@@ -27,9 +27,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 300 rows, one of them incomplete, in place of the packages."""
     random = np.random.default_rng(0)
     numbers = random.normal(size=(300, 3))
-    table = pd.DataFrame(numbers, columns=["u", "v", "noise"])
+    names = ["u", "v", "noise"]
+    table = pd.DataFrame(numbers, columns=names)
     table["w"] = random.choice(["x", "y"], 300)
-    table["g"] = np.repeat(["a", "b"], [180, 120])
+    sizes = [180, 120]
+    table["g"] = np.repeat(["a", "b"], sizes)
     is_in_group = table["g"] == "b"
     turned = 1 - table["u"]
     signal = np.where(is_in_group, turned, table["u"])
@@ -67,18 +69,23 @@ def test_robust_regressions() -> None:
     noise = 0.3 * random.normal(size=300)
     y = x[:, 0] + slope * x[:, 1] + noise
     ridge = TangentRidge(task="regression", network=(8,), random_state=0)
-    erm = ridge.fit(x, y).predict(x)
+    ridge.fit(x, y)
+    erm = ridge.predict(x)
     training = Training(x, y, group)
     cvar = robust(training, x, network=(8,), seed=0, share=1.0)
     np.testing.assert_allclose(cvar, erm, atol=1e-3)
 
     def worst(outputs: np.ndarray) -> float:
         squares = (outputs - y) ** 2
-        return max(squares[group].mean(), squares[~group].mean())
+        worst_of_group = squares[group].mean()
+        worst_of_others = squares[~group].mean()
+        return max(worst_of_group, worst_of_others)
 
     def weighted(q: float) -> float:
-        inside = q / group.sum()
-        outside = (1 - q) / (~group).sum()
+        size = group.sum()
+        n_others = len(group) - size
+        inside = q / size
+        outside = (1 - q) / n_others
         weights = np.where(group, inside, outside)
         model = LinearRegression()
         model.fit(x, y, weights)
@@ -93,18 +100,23 @@ def test_robust_regressions() -> None:
 def test_study_runs_and_is_summed_up() -> None:
     signs = WHAT | {"target": "y > 0", "auxiliary": "v"}
     parts = {}
-    for name, what in {"numbers": WHAT, "signs": signs}.items():
+    kinds = {"numbers": WHAT, "signs": signs}
+    for name, what in kinds.items():
         for seed in (0, 1):
             errors = study.errors(name, what, seed)
-            parts[name, seed] = errors.assign(table=name, split=seed)
+            named = errors.assign(table=name, split=seed)
+            parts[name, seed] = named
     drawn = {"real_tables_errors": pd.concat(parts.values())}
     found = results.summaries(drawn)
 
-    means = found["real_tables_mean"].set_index(["setting", "metric", "method"])
+    by_method = ["setting", "metric", "method"]
+    means = found["real_tables_mean"].set_index(by_method)
     columns = ["mean", "low", "high"]
-    of_erm = means.loc[("all", "mean_error", "ERM"), columns]
+    erm = ("all", "mean_error", "ERM")
+    of_erm = means.loc[erm, columns]
     assert of_erm.tolist() == [1, 1, 1]
-    of_auxiliary = means.loc[("labels", "mean_error", results.AUXILIARY)]
+    auxiliary = ("labels", "mean_error", results.AUXILIARY)
+    of_auxiliary = means.loc[auxiliary]
     assert of_auxiliary["tables"] == 1
 
     total_of_constant = 0.0
@@ -115,7 +127,8 @@ def test_study_runs_and_is_summed_up() -> None:
         total_of_constant += mean["constant"]
         total_of_erm += mean["ERM"]
     ratio = total_of_constant / total_of_erm
-    indexed = found["real_tables"].set_index(["table", "metric", "method"])
+    by_table = ["table", "metric", "method"]
+    indexed = found["real_tables"].set_index(by_table)
     shown = indexed["mean"]
     of_constant = shown["numbers", "mean_error", "constant"]
     assert of_constant == pytest.approx(ratio, abs=1e-4)

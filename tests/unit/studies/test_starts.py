@@ -10,18 +10,23 @@ from hypothesis import strategies as st
 
 from kerhrm_paper.studies.starts_results import best_of, summaries
 
+some_preferences = st.lists(st.integers(0, 5), min_size=1, max_size=7)
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=7), st.data())
+
+@given(some_preferences, st.data())
 def test_the_best_of_some_starts_is_the_mean_over_all_choices(
     preferences: list[int], data: st.DataObject
 ) -> None:
     """Ties have one result, as equal optima do."""
     order = np.array(preferences, dtype=float)
     results = np.sin(order)
-    draws = data.draw(st.integers(1, len(order)))
-    best = [max(drawn) for drawn in itertools.combinations(order, draws)]
+    numbers = st.integers(1, len(order))
+    draws = data.draw(numbers)
+    choices = itertools.combinations(order, draws)
+    best = [max(drawn) for drawn in choices]
     expected = np.mean(np.sin(best))
-    assert best_of(order, results, draws) == pytest.approx(expected)
+    mean = best_of(order, results, draws)
+    assert mean == pytest.approx(expected)
 
 
 def test_degenerate_optima_are_set_aside() -> None:

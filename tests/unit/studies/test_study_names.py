@@ -23,7 +23,8 @@ from kerhrm_paper.studies.study import NOTE, Frames, Study, Unit, spread, stand_
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results" / "study"
-FILES = {"raw": "raw.npz", "protocol": str(ROOT / "config" / "real_tables.yaml")}
+PROTOCOL = ROOT / "config" / "real_tables.yaml"
+FILES = {"raw": "raw.npz", "protocol": str(PROTOCOL)}
 
 
 def load(name: str) -> Study:
@@ -34,7 +35,10 @@ def load(name: str) -> Study:
 
 
 def published(*names: str) -> Frames:
-    return {name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in names}
+    tables = {}
+    for name in names:
+        tables[name] = pd.read_csv(PUBLISHED / f"{name}.csv")
+    return tables
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -42,7 +46,10 @@ def test_units_are_of_declared_tables_and_have_keys_of_their_own(name: str) -> N
     units = list(load(name).units(FILES))
     tables = {unit.table for unit in units}
     assert tables <= set(STUDIES[name].tables)
-    keys = [json.dumps([unit.table, *unit.key.values()]) for unit in units]
+    keys = []
+    for unit in units:
+        values = unit.key.values()
+        keys.append(json.dumps([unit.table, *values]))
     assert len(set(keys)) == len(keys)
 
 
@@ -70,7 +77,8 @@ def test_published_summaries_follow_from_the_published_draws(
         shown = shown.astype(dict.fromkeys(truth_values, bool))
         for column in expected:
             if expected[column].dtype == float:
-                np.testing.assert_allclose(shown[column], expected[column], atol=2e-4)
+                numbers = expected[column]
+                np.testing.assert_allclose(shown[column], numbers, atol=2e-4)
                 continue
             texts = [str(cell) for cell in shown[column]]
             expected_texts = [str(cell) for cell in expected[column]]
@@ -81,13 +89,14 @@ def test_published_summaries_follow_from_the_published_draws(
 
 @pytest.mark.parametrize("name", ["pretest", "drift"])
 def test_a_unit_gives_the_published_row(name: str) -> None:
-    unit = next(iter(load(name).units(FILES)))
+    units = iter(load(name).units(FILES))
+    unit = next(units)
     values = unit.compute().iloc[0]
     row_of_unit = unit.key | dict(values)
     computed = pd.DataFrame(row_of_unit, index=[0])
     rows = published(unit.table)[unit.table]
     row = rows.iloc[:1]
-    assert computed.columns.tolist() == row.columns.tolist()
+    assert list(computed.columns) == list(row.columns)
     for column in row:
         value = computed[column].item()
         expected = row[column].item()
@@ -114,15 +123,20 @@ def counting(counts: list[int]) -> Study:
 
     def square(number: int) -> pd.DataFrame:
         counts.append(number)
-        return pd.DataFrame({"square": [number**2]})
+        squares = [number**2]
+        return pd.DataFrame({"square": squares})
 
     def unit(number: int) -> Unit:
         compute: Callable[[], pd.DataFrame] = lambda: square(number)  # noqa: E731
         return Unit("squares", {"number": number}, compute)
 
+    def summaries(drawn: Frames) -> Frames:
+        total = drawn["squares"].sum()
+        return {"sum": total.to_frame().T}
+
     return Study(
         units=lambda files: map(unit, range(10)),
-        summaries=lambda drawn: {"sum": drawn["squares"].sum().to_frame().T},
+        summaries=summaries,
         figures=lambda tables: {"figure": Figure()},
     )
 
@@ -133,18 +147,22 @@ def test_an_interrupted_study_computes_what_is_left(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     study.run({}, checkpoint, few=2)
     checkpoint.save()
-    tables, figures = study.run({}, Checkpoint(tmp_path))
+    resumed = Checkpoint(tmp_path)
+    tables, figures = study.run({}, resumed)
     assert sorted(counts) == [*range(10)]
     squares = tables["squares"]["square"]
     expected = [n**2 for n in range(10)]
     assert squares.tolist() == expected
-    assert tables["sum"]["square"].tolist() == [285]
+    total = tables["sum"]["square"]
+    assert total.tolist() == [285]
     assert figures["figure"].get_suptitle() == ""
 
 
 def test_few_units_are_spread_and_say_so(tmp_path: Path) -> None:
     counts: list[int] = []
-    tables, figures = counting(counts).run({}, Checkpoint(tmp_path), few=3)
+    study = counting(counts)
+    checkpoint = Checkpoint(tmp_path)
+    tables, figures = study.run({}, checkpoint, few=3)
     assert counts == [0, 4, 8]
     for rows in tables.values():
         assert set(rows["note"]) == {NOTE}
@@ -184,10 +202,12 @@ def test_few_units_are_of_every_table() -> None:
 def make_study(folder: Path, note: str | None = None) -> Run:
     """A run that has made the study ``drift``."""
     run = folder / "results" / "paper"
-    files = [run / "studies" / file for file in STUDIES["drift"].files]
+    folder_of_studies = run / "studies"
+    files = [folder_of_studies / file for file in STUDIES["drift"].files]
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
-        rows = pd.DataFrame({"name": [file.stem]})
+        names = [file.stem]
+        rows = pd.DataFrame({"name": names})
         if note is not None:
             rows["note"] = note
         rows.to_csv(file, index=False)
@@ -199,20 +219,22 @@ def test_a_study_is_published_with_its_provenance(tmp_path: Path) -> None:
     run = make_study(tmp_path)
     target = tmp_path / "study"
     publish_studies(run, target, ["study_drift"], ROOT)
-    record = json.loads((target / "provenance.json").read_text())
+    written = (target / "provenance.json").read_text()
+    record = json.loads(written)
     for file in STUDIES["drift"].files:
         made = run.folder / "studies" / file
         published_file = target / file
-        assert record["files"][file] == provenance.digest(made)
+        digest = provenance.digest(made)
+        assert record["files"][file] == digest
         assert published_file.read_text() == made.read_text()
     assert "study_drift" in record["studies"]["study_drift"]["command"]
 
 
 def test_the_command_publishes_studies_next_to_the_tables(tmp_path: Path) -> None:
     run = make_study(tmp_path)
-    words = ["publish", str(run.folder), "study_drift", "--reference"]
     reference = tmp_path / "reference"
-    assert main([*words, str(reference)]) == 0
+    words = ["publish", str(run.folder), "study_drift"]
+    assert main([*words, "--reference", str(reference)]) == 0
     assert (tmp_path / "study" / "drift.csv").exists()
     assert not reference.exists()
 
@@ -223,7 +245,8 @@ def test_an_unknown_study_is_refused_before_anything_is_written(
 ) -> None:
     run = make_study(tmp_path)
     reference = str(tmp_path / "reference")
-    command = ["publish", str(run.folder), *words, "--reference", reference]
+    folder = str(run.folder)
+    command = ["publish", folder, *words, "--reference", reference]
     assert main(command) == 1
     error = capsys.readouterr().err
     assert "did you mean" in error

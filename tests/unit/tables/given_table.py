@@ -27,7 +27,8 @@ NOISE = 0.1 * RANDOM.normal(size=N)
 Y = X[:, 0] + NOISE
 
 
-CLASS = (X[:, 0] > 0).astype(int)
+IS_POSITIVE = X[:, 0] > 0
+CLASS = IS_POSITIVE.astype(int)
 
 
 FRAME = pd.DataFrame(X, columns=["a", "b"])
@@ -55,4 +56,6 @@ def fit(x: Any, y: Any, task: Any = "regression", weights: Any = None) -> np.nda
     """Outputs at the rows of the table."""
     model = TangentRidge(task=task, network=(4,), random_state=0)
     model.fit(x, y, sample_weight=weights)
-    return model.predict(x) if task == "regression" else model.decision_function(x)
+    if task == "regression":
+        return model.predict(x)
+    return model.decision_function(x)

@@ -38,7 +38,8 @@ def test_powers_with_a_comma_have_decimals(tmp_path: Path) -> None:
 
 def text_of(rows: list[str], sep: str) -> str:
     """Lines of a file; rows are given with semicolons."""
-    return "\n".join(rows).replace(";", sep)
+    with_semicolons = "\n".join(rows)
+    return with_semicolons.replace(";", sep)
 
 
 @pytest.mark.parametrize("sep", [";", "\t", "|"])
@@ -54,12 +55,14 @@ def test_a_comma_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) 
     assert decimals["a"].tolist() == [10.126, -21.464]
     assert thousands["a"].tolist() == [10126, -21464]
 
-    for cell, meaning in (("0,5", 10.126), ("0.5", 10126), ("1,234,567", 10126)):
+    meanings = {"0,5": 10.126, "0.5": 10126, "1,234,567": 10126}
+    for cell, meaning in meanings.items():
         explained = text_of([*rows, f"10,126;9,337;{cell}"], sep)
         table = read_text(tmp_path, explained)
         assert table["a"][0] == meaning
 
-    prices = text_of(["a;b", "1.234 €;2", "2.500 €;3", ""], sep)
+    rows = ["a;b", "1.234 €;2", "2.500 €;3", ""]
+    prices = text_of(rows, sep)
     path = written(tmp_path, prices)
     with pytest.raises(KerhrmError, match="add --decimal"):
         read_table(path)
@@ -76,16 +79,18 @@ def test_a_point_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) 
         read_table(path)
     thousands = read_text(tmp_path, text, decimal=",")
     decimals = read_text(tmp_path, text, decimal=".")
-    last_two = thousands["a"].tolist()[-2:]
-    assert last_two == [1004, -1263]
-    last_two = decimals["a"].tolist()[-2:]
-    assert last_two == [1.004, -1.263]
+    last_two = thousands["a"].iloc[-2:]
+    assert last_two.tolist() == [1004, -1263]
+    last_two = decimals["a"].iloc[-2:]
+    assert last_two.tolist() == [1.004, -1.263]
 
-    for cell in ("0.004", "1.5", "1.2345", "1004", "1234.567", "1.004e3"):
+    with_a_decimal = ("0.004", "1.5", "1.2345", "1004", "1234.567", "1.004e3")
+    for cell in with_a_decimal:
         explained = text_of([*rows, f"{cell};2"], sep)
         table = read_text(tmp_path, explained)
         assert table["a"].iloc[-2] == -1.263, cell
-    for cell, meaning in (("0.5", -1.263), ("0,5", -1263)):
+    meanings = {"0.5": -1.263, "0,5": -1263}
+    for cell, meaning in meanings.items():
         explained = text_of([*rows, f"900;{cell}"], sep)
         table = read_text(tmp_path, explained)
         assert table["a"].iloc[-2] == meaning, cell

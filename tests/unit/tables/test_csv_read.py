@@ -139,7 +139,9 @@ def test_names_that_look_like_data_are_said(tmp_path: Path) -> None:
 
 
 def test_a_written_table_is_read_to_the_last_bit(tmp_path: Path) -> None:
-    table = pd.DataFrame({"a": [0.1, 1 / 3, 1e-300], "b": [2**53 + 1, 2**62, -1]})
+    fractions = [0.1, 1 / 3, 1e-300]
+    whole_numbers = [2**53 + 1, 2**62, -1]
+    table = pd.DataFrame({"a": fractions, "b": whole_numbers})
     text = table.to_csv(index=False)
     again = read_text(tmp_path, text)
     pd.testing.assert_frame_equal(again, table)

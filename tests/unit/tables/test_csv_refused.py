@@ -182,7 +182,8 @@ def test_the_likely_encoding_is_named(
     message = f"as utf-8; try --encoding {named}"
     with pytest.raises(KerhrmError, match=message) as caught:
         read_table(path)
-    _, _, after = str(caught.value).partition("--encoding ")
+    message = str(caught.value)
+    _, _, after = message.partition("--encoding ")
     hint, *_ = after.split()
     header, *_ = text.split(",")
     table = read_table(path, encoding=hint)
@@ -228,7 +229,8 @@ def test_an_argument_of_another_kind_is_refused(
     given: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, PLAIN)
-    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+    pattern = re.escape(words)
+    with pytest.raises(KerhrmError, match=pattern) as caught:
         read_table(path, **given)
     message = str(caught.value)
     assert len(message) < 200

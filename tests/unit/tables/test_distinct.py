@@ -71,8 +71,10 @@ def copies(how: str, y: np.ndarray) -> np.ndarray:
 def test_copies_are_weights(model: Any, kind: str, how: str) -> None:
     x, y, _ = table_of(kind)
     number = copies(how, y)
-    repeated_rows = np.repeat(np.arange(len(y)), number)
-    rows = np.random.default_rng(2).permutation(repeated_rows)
+    numbers = np.arange(len(y))
+    repeated_rows = np.repeat(numbers, number)
+    random = np.random.default_rng(2)
+    rows = random.permutation(repeated_rows)
     repeated = clone(model)
     repeated.fit(x[rows], y[rows])
     weighted = clone(model)
@@ -91,7 +93,8 @@ def test_copies_train_or_validate_together(model: Any) -> None:
     """Also where a method takes no weights."""
     x, y, _ = flipped_labels(100, 0)
     counts = copies("a join", y)
-    rows = np.repeat(np.arange(100), counts)
+    numbers = np.arange(100)
+    rows = np.repeat(numbers, counts)
     model = clone(model).set_params(random_state=0)
     given = GivenRows(x[rows], y[rows])
     table = read_rows(model, given)
@@ -142,8 +145,13 @@ def test_one_verdict_for_every_seed(seed: int) -> None:
     assert len(predictors) == 1
 
 
+one_row = st.tuples(
+    st.integers(0, 3),
+    st.integers(0, 2),
+    st.sampled_from([0.0, 0.5, 1, 2]),
+)
 rows = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from([0.0, 0.5, 1, 2])),
+    one_row,
     min_size=1,
     max_size=30,
 )
@@ -161,8 +169,10 @@ def test_distinct_rows_are_those_of_any_order(drawn: Any, random: Any) -> None:
     for row, weight in zip(values, weights, strict=True):
         if weight:
             key = tuple(row)
-            expected[key] = expected.get(key, 0.0) + weight
-    found = [tuple(row) for row in values[distinct.first]]
+            total = expected.get(key, 0.0)
+            expected[key] = total + weight
+    first_values = values[distinct.first]
+    found = [tuple(row) for row in first_values]
     totals = dict(zip(found, distinct.weights, strict=True))
     assert totals == expected
 
@@ -171,8 +181,10 @@ def test_distinct_rows_are_those_of_any_order(drawn: Any, random: Any) -> None:
     first_of_counted = distinct.first[distinct.of[counted]]
     assert_array_equal(values[first_of_counted], values[counted])
 
-    order = random.sample(range(len(table)), len(table))
-    other = DistinctRows.find(values[order], weights[order])
+    n_rows = len(table)
+    order = random.sample(range(n_rows), n_rows)
+    values_in_order = values[order]
+    other = DistinctRows.find(values_in_order, weights[order])
     first_rows = values[order][other.first]
     found_in_order = [tuple(row) for row in first_rows]
     assert found_in_order == found
@@ -219,11 +231,14 @@ def test_leaving_a_unit_out_leaves_one_of_equal_draws_out() -> None:
     x = random.normal(size=(30, 3))
     y = random.normal(size=30)
     units = random.integers(1, 5, 30)
-    rows = np.repeat(np.arange(30), units)
+    numbers = np.arange(30)
+    rows = np.repeat(numbers, units)
     many = RidgePath.decompose(x[rows])
     mean_units = units.mean()
-    one = RidgePath.decompose(x, units / mean_units, units.astype(float))
+    weights = units / mean_units
+    one = RidgePath.decompose(x, weights, units.astype(float))
     predictions = many.left_out(y[rows], 0.1)
     # weights of mean 1 make squared singular values smaller, and their mean is the same
     expected = one.left_out(y, 0.1 / mean_units)
-    np.testing.assert_allclose(predictions, expected[rows], rtol=1e-6)
+    expected_of_rows = expected[rows]
+    np.testing.assert_allclose(predictions, expected_of_rows, rtol=1e-6)

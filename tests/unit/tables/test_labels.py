@@ -15,7 +15,12 @@ from kerhrm.tables.labels import in_category_order, read_labels
 
 HALVES = np.arange(60) % 2
 TIME = pd.Timestamp("2020-01-01")
-YEARS = pd.Series([TIME, TIME.replace(year=2021)] * 30)
+NEXT_YEAR = TIME.replace(year=2021)
+YEARS = pd.Series([TIME, NEXT_YEAR] * 30)
+A_AND_B = ["a", "b"] * 30
+B_BEFORE_A = pd.Categorical(A_AND_B, categories=["b", "a"])
+MONTHS = pd.PeriodIndex(["2020-01", "2020-02"] * 30, freq="M")
+PAIRS = [("a", 0), ("a", 1)] * 30
 #: labels of the rows, and the names of both
 TWO: dict[str, tuple[Any, list[str]]] = {
     "numbers": (HALVES, ["0", "1"]),
@@ -25,16 +30,20 @@ TWO: dict[str, tuple[Any, list[str]]] = {
     "nullable numbers": (pd.Series(HALVES).astype("Int64"), ["0", "1"]),
     "truth values": (HALVES > 0, ["False", "True"]),
     "a truth value and a number": ([1, True] * 30, ["1", "True"]),
-    "tuples": ([("a", 0), ("a", 1)] * 30, ["('a', 0)", "('a', 1)"]),
+    "tuples": (PAIRS, ["('a', 0)", "('a', 1)"]),
     "dates": (YEARS.dt.date, None),
-    "months": (pd.PeriodIndex(["2020-01", "2020-02"] * 30, freq="M"), None),
+    "months": (MONTHS, None),
     "bytes": ([b"a", b"b"] * 30, ["b'a'", "b'b'"]),
     "an empty text": (["", "b"] * 30, ["''", "b"]),
-    "a category": (pd.Categorical(["a", "b"] * 30, categories=["b", "a"]), ["a", "b"]),
+    "a category": (B_BEFORE_A, ["a", "b"]),
     "an index": (pd.Index(HALVES), ["0", "1"]),
     "one column": (pd.DataFrame({"e": HALVES}), ["0", "1"]),
 }
 #: labels that are refused, and why
+MASKED = np.ma.array(HALVES, mask=HALVES > 0)
+MASKED_TEXT = np.ma.array(A_AND_B, mask=HALVES)
+NA_AND_NUMBER = pd.Series([pd.NA, 1] * 30, dtype="Int64")
+WITH_LISTS = [(1, [2]), (1, [3])] * 30
 REFUSED: dict[str, tuple[Any, str]] = {
     "a number and its text": ([1, "1"] * 30, "1 and '1' have the same name, 1"),
     "a truth value and its text": ([True, "True"] * 30, "the same name, True"),
@@ -43,12 +52,12 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a sign unseen": (["a", "a\u200b"] * 30, r"'a' and 'a\\u200b' have the same name"),
     "None": ([None, "a"] * 30, "are missing in 30 rows, the first is row 0"),
     "NaN": ([np.nan, 1.0] * 30, "are missing in 30 rows"),
-    "NA": (pd.Series([pd.NA, 1] * 30, dtype="Int64"), "in 30 rows, the first is index"),
+    "NA": (NA_AND_NUMBER, "in 30 rows, the first is index"),
     "NaT": (pd.Series([pd.NaT, TIME] * 30), "are missing in 30 rows"),
-    "a mask": (np.ma.array(HALVES, mask=HALVES > 0), "are missing in 30 rows"),
-    "a mask of text": (np.ma.array(["a", "b"] * 30, mask=HALVES), "missing in 30 rows"),
+    "a mask": (MASKED, "are missing in 30 rows"),
+    "a mask of text": (MASKED_TEXT, "missing in 30 rows"),
     "lists": ([[1], [2]] * 30, r"must be numbers, text or dates; got \[1\]"),
-    "tuples with lists": ([(1, [2]), (1, [3])] * 30, "must be numbers, text or dates"),
+    "tuples with lists": (WITH_LISTS, "must be numbers, text or dates"),
     "a table": (np.zeros((60, 2)), r"must be a column .* got ndarray of shape \(60, 2"),
     "a number": (3, "must be a column of numbers or labels; got int"),
     "a set": ({1, 2}, "must be a column of numbers or labels; got set"),
@@ -63,7 +72,9 @@ def test_two_labels_of_any_kind_are_two(name: str) -> None:
     assert len(labels.names) == 2
     assert names is None or labels.names == names
     # either one may come first
-    expected = HALVES if labels.codes[0] == 0 else 1 - HALVES
+    expected = HALVES
+    if labels.codes[0] != 0:
+        expected = 1 - HALVES
     assert_array_equal(labels.codes, expected)
     second = labels.members(1)
     assert second.sum() == 30
@@ -139,7 +150,8 @@ def test_environments_are_trained_on_whatever_they_are_called(table: Any) -> Non
     model = IRM(task="regression", network=(4,), steps=3, random_state=0)
     model.fit(x, y, environments=HALVES)
     expected = model.predict(x)
-    for name, (given, _) in TWO.items():
+    givens = {name: given for name, (given, _) in TWO.items()}
+    for name, given in givens.items():
         model.fit(x, y, environments=given)
         outputs = model.predict(x)
         assert_array_equal(outputs, expected, err_msg=name)
@@ -148,7 +160,11 @@ def test_environments_are_trained_on_whatever_they_are_called(table: Any) -> Non
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_rows_of_another_order_are_refused(table: Any) -> None:
     x, y = table
-    small: dict[str, Any] = {"k": 2, "n_init": 1, "network": (4,)}
+    small: dict[str, Any] = {
+        "k": 2,
+        "n_init": 1,
+        "network": (4,),
+    }
     model = KerHRMRegressor(**small, random_state=0)
     model.fit(x, y)
 
@@ -169,8 +185,9 @@ def test_rows_of_another_order_are_refused(table: Any) -> None:
     score = model.score(x, y)
     targets = pd.Series(y, index=x.index)
     assert model.score(x, targets) == score
+    in_another_order = targets.iloc[::-1]
     with pytest.raises(KerhrmError, match="another order"):
-        model.score(x, targets.iloc[::-1])
+        model.score(x, in_another_order)
 
     labels = KerHRMClassifier(**small)
     labels.fit(x, np.sign(targets))
@@ -202,7 +219,8 @@ def test_the_worst_group_of_mixed_labels(table: Any) -> None:
         errors.append(np.mean(of_half**2))
     score = worst_group_score(groups, negative_error)
     worst = -max(errors)
-    assert score(zero, x, y) == pytest.approx(worst)
+    score_of_zero = score(zero, x, y)
+    assert score_of_zero == pytest.approx(worst)
     nothing = worst_group_score(groups, undefined)
     assert np.isnan(nothing(zero, x, y))
 

@@ -16,7 +16,8 @@ pl = pytest.importorskip("polars")
 
 N = 60
 RANDOM = np.random.default_rng(0)
-DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days) for days in range(N)]
+FIRST_DAY = dt.date(2020, 1, 1)
+DAYS = [FIRST_DAY + dt.timedelta(days) for days in range(N)]
 CELLS: dict[str, Any] = {
     "number": RANDOM.normal(size=N),
     "count": [None, *range(N - 1)],
@@ -39,35 +40,42 @@ def tables() -> tuple[Any, pd.DataFrame]:
 def test_every_kind_of_column_is_encoded_alike(tables: Any) -> None:
     given, expected = tables
     encoder = table_encoder().fit(given)
-    pd.testing.assert_frame_equal(
-        encoder.transform(given), table_encoder().fit_transform(expected)
-    )
-    frame = encoder.set_output(transform="polars").transform(given)
+    encoded = encoder.transform(given)
+    expected_encoding = table_encoder().fit_transform(expected)
+    pd.testing.assert_frame_equal(encoded, expected_encoding)
+    encoder.set_output(transform="polars")
+    frame = encoder.transform(given)
     assert isinstance(frame, pl.DataFrame)
     assert frame.columns == encoder.get_feature_names_out().tolist()
 
 
 def test_decimals_times_and_categories() -> None:
+    numbers = pl.Series([1.5, 2.5, None])
+    letters = ["a", "b", None]
+    noon = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
     given = pl.DataFrame(
         {
-            "decimal": pl.Series([1.5, 2.5, None]).cast(pl.Decimal(10, 2)),
+            "decimal": numbers.cast(pl.Decimal(10, 2)),
             "time": [dt.time(1, 2), None, dt.time(3, 4)],
-            "kind": pl.Series(["a", "b", None], dtype=pl.Categorical),
-            "zone": [dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * 3,
+            "kind": pl.Series(letters, dtype=pl.Categorical),
+            "zone": [noon] * 3,
         }
     )
     frame = of_pandas(given)
     np.testing.assert_array_equal(frame["decimal"], [1.5, 2.5, np.nan])
     assert frame["time"].tolist() == ["01:02:00", None, "03:04:00"]
-    assert frame["kind"].tolist() == ["a", "b", None]
-    assert frame["zone"].iloc[0] == pd.Timestamp("2020-01-01")
+    assert frame["kind"].tolist() == letters
+    first = frame["zone"].iloc[0]
+    assert first == pd.Timestamp("2020-01-01")
 
 
 def test_a_check_reads_it_alike(tables: Any) -> None:
     given, expected = tables
     y = RANDOM.normal(size=N)
-    first = check(given.with_columns(y=y), "y").report
-    second = check(expected.assign(y=y), "y").report
+    of_polars = given.with_columns(y=y)
+    of_pandas = expected.assign(y=y)
+    first = check(of_polars, "y").report
+    second = check(of_pandas, "y").report
     pd.testing.assert_frame_equal(first.errors, second.errors)
 
 

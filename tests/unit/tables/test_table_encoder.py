@@ -25,13 +25,18 @@ DAYS = pd.date_range("2020-01-01", periods=N, freq="7h")
 
 
 def table(values: Any) -> pd.DataFrame:
-    return pd.DataFrame({"a": np.arange(N) / 7, "c": values})
+    numbers = np.arange(N) / 7
+    return pd.DataFrame({"a": numbers, "c": values})
 
 
 def objects(values: Any) -> pd.Series:
     return pd.Series(list(values), dtype=object)
 
 
+LATER_CODES = CODES[1:].tolist()
+HOURS = pd.to_timedelta(np.arange(N), "h")
+MONTHS = pd.date_range("2020-01-01", periods=N, freq="MS")
+DAYS_OF_JANUARY = [1 + i % 28 for i in range(N)]
 SAME: dict[str, tuple[Any, list[Any]]] = {
     "categories": (
         pd.Categorical(CODES),
@@ -48,12 +53,12 @@ SAME: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "objects": (
-        objects([None, *CODES[1:].tolist()]),
+        objects([None, *LATER_CODES]),
         [
-            objects([pd.NA, *CODES[1:].tolist()]),
-            pd.Series([np.nan, *CODES[1:]]),
-            pd.Series([pd.NA, *CODES[1:]], dtype="Int64"),
-            pd.Categorical([None, *CODES[1:]]),
+            objects([pd.NA, *LATER_CODES]),
+            pd.Series([np.nan, *LATER_CODES]),
+            pd.Series([pd.NA, *LATER_CODES], dtype="Int64"),
+            pd.Categorical([None, *LATER_CODES]),
         ],
     ),
     "numbers": (
@@ -68,8 +73,8 @@ SAME: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "missing numbers": (
-        pd.Series([None, *CODES[1:]], dtype="Float64"),
-        [pd.Series([np.nan, *CODES[1:]]), objects([None, *CODES[1:].tolist()])],
+        pd.Series([None, *LATER_CODES], dtype="Float64"),
+        [pd.Series([np.nan, *LATER_CODES]), objects([None, *LATER_CODES])],
     ),
     "truth values": (
         CODES == 1,
@@ -94,20 +99,20 @@ SAME: dict[str, tuple[Any, list[Any]]] = {
     "months": (
         pd.period_range("2020-01", periods=N, freq="M"),
         [
-            pd.date_range("2020-01-01", periods=N, freq="MS"),
-            pd.date_range("2020-01-01", periods=N, freq="MS").strftime("%Y-%m"),
+            MONTHS,
+            MONTHS.strftime("%Y-%m"),
         ],
     ),
     "days among objects": (
-        objects(datetime.date(2020, 1, 1 + i % 28) for i in range(N)),
-        [pd.to_datetime([f"2020-01-{1 + i % 28:02}" for i in range(N)])],
+        objects(datetime.date(2020, 1, day) for day in DAYS_OF_JANUARY),
+        [pd.to_datetime([f"2020-01-{day:02}" for day in DAYS_OF_JANUARY])],
     ),
     "durations": (
-        pd.to_timedelta(np.arange(N), "h"),
+        HOURS,
         [
-            pd.to_timedelta(np.arange(N), "h").as_unit("ns"),
+            HOURS.as_unit("ns"),
             objects(datetime.timedelta(hours=i) for i in range(N)),
-            pd.Series(pd.to_timedelta(np.arange(N), "h")).astype(str),
+            pd.Series(HOURS).astype(str),
         ],
     ),
 }
@@ -126,8 +131,9 @@ def test_values_are_the_same_numbers_in_any_type(case: str) -> None:
 
 def test_dates_and_durations_are_days() -> None:
     numbers = np.arange(N)
-    columns = {"on": DAYS, "for": pd.to_timedelta(numbers, "h")}
-    encoded = table_encoder().fit_transform(pd.DataFrame(columns))
+    durations = pd.to_timedelta(numbers, "h")
+    columns = pd.DataFrame({"on": DAYS, "for": durations})
+    encoded = table_encoder().fit_transform(columns)
     first_day = 18262
     expected = first_day + 7 * numbers / 24
     assert_allclose(encoded["on"], expected, 1e-15)
@@ -199,7 +205,8 @@ def test_no_column_takes_the_name_of_another() -> None:
 
 
 def test_a_column_whose_later_values_are_all_unseen_is_warned_of() -> None:
-    X = pd.DataFrame({"a": np.arange(N), "field": ["law", "care", "art"] * 20})
+    fields = ["law", "care", "art"] * 20
+    X = pd.DataFrame({"a": np.arange(N), "field": fields})
     encoder = table_encoder().fit(X)
     words = "'field' has no value that was in the fit, as 'Law'; it had 'art', 'care', "
     misspelt = X.assign(field="Law")
@@ -208,9 +215,11 @@ def test_a_column_whose_later_values_are_all_unseen_is_warned_of() -> None:
     assert warned[0].filename == __file__
     encoded_field = encoded.filter(like="field").to_numpy()
     assert not encoded_field.any()
-    some_misspelt = X.assign(field=["Law", "law"] * 30)
+    fields = ["Law", "law"] * 30
+    some_misspelt = X.assign(field=fields)
     encoder.transform(some_misspelt)
-    many = pd.DataFrame({"field": [f"{i}" for i in range(N)]})
+    numbers_as_text = [f"{i}" for i in range(N)]
+    many = pd.DataFrame({"field": numbers_as_text})
     encoder = table_encoder().fit(many)
     with pytest.warns(DataWarning, match="look at its spelling"):
         encoder.transform(many + "x")
@@ -219,7 +228,8 @@ def test_a_column_whose_later_values_are_all_unseen_is_warned_of() -> None:
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64"])
 def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(dtype: str) -> None:
     codes = pd.Series(2**53 + CODES, dtype=dtype)
-    with_holes = codes.where(np.arange(N) > 5)
+    is_late = np.arange(N) > 5
+    with_holes = codes.where(is_late)
     for X in (table(codes), table(with_holes)):
         if X["c"].dtype == float:
             continue
@@ -229,7 +239,8 @@ def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(dtype: str) ->
     text = table(codes.astype(str))
     with pytest.raises(KerhrmError, match="'c' has integers too large"):
         encoder.transform(text)
-    even = pd.Series(2**53 + 2 * CODES, dtype=dtype)
+    even_codes = 2**53 + 2 * CODES
+    even = pd.Series(even_codes, dtype=dtype)
     encoder.fit(table(even))
 
 
@@ -237,12 +248,14 @@ def test_columns_are_found_by_name() -> None:
     X = table(CODES)
     encoder = table_encoder().fit(X)
     expected = encoder.transform(X)
-    for other in (X[["c", "a"]], X.assign(more=1)):
+    in_another_order = X[["c", "a"]]
+    for other in (in_another_order, X.assign(more=1)):
         assert_frame_equal(encoder.transform(other), expected)
+    renamed = X.rename(columns={"c": "C"})
     with pytest.raises(KerhrmError, match="column 'c' of the fit is missing"):
-        encoder.transform(X.rename(columns={"c": "C"}))
-    letters = list("ab")
-    numbered = pd.DataFrame({0: CODES, 1: letters * 30}, index=DAYS)
+        encoder.transform(renamed)
+    letters = ["a", "b"] * 30
+    numbered = pd.DataFrame({0: CODES, 1: letters}, index=DAYS)
     encoded = table_encoder().fit_transform(numbered)
     assert encoded.columns.tolist() == ["0", "1_a", "1_b"]
     assert encoded.index.equals(DAYS)
@@ -277,16 +290,19 @@ def test_dates_out_of_the_bounds_of_nanoseconds(dates: Any) -> None:
     encoder = table_encoder()
     encoded = encoder.fit_transform(column.to_frame())
     assert encoded["c"].tolist() == expected
-    from_text = encoder.transform(pd.DataFrame({"c": FAR}))
+    texts = pd.DataFrame({"c": FAR})
+    from_text = encoder.transform(texts)
     assert from_text["c"].tolist() == expected
     column[1] = None
     with_a_hole = encoder.fit_transform(column.to_frame())
-    assert with_a_hole["c"].iloc[0] == expected[0]
+    first = with_a_hole["c"].iloc[0]
+    assert first == expected[0]
 
 
 def test_a_table_without_columns_or_of_another_library() -> None:
+    without_columns = pd.DataFrame(index=[1, 2])
     with pytest.raises(KerhrmError, match="X has no columns; give one"):
-        table_encoder().fit_transform(pd.DataFrame(index=[1, 2]))
+        table_encoder().fit_transform(without_columns)
 
     class Table:
         """As those of polars and pyarrow."""

@@ -111,12 +111,15 @@ def test_labels_come_back_as_they_were() -> None:
     model = TangentRidge(network=(4,))
     model.fit(X, classes)
     predicted = model.predict(X).tolist()
-    assert {type(label) for label in predicted} == {int}
+    kinds = {type(label) for label in predicted}
+    assert kinds == {int}
 
 
 def test_the_same_weights_give_the_same_bits() -> None:
     expected = fit(X, Y, weights=WEIGHTS)
-    for weights in (WEIGHTS.tolist(), pd.Series(WEIGHTS), torch.from_numpy(WEIGHTS)):
+    in_pandas = pd.Series(WEIGHTS)
+    tensor = torch.from_numpy(WEIGHTS)
+    for weights in (WEIGHTS.tolist(), in_pandas, tensor):
         outputs = fit(FRAME, Y, weights=weights)
         assert_array_equal(outputs, expected)
 
@@ -141,9 +144,11 @@ def test_a_column_that_is_constant_in_the_fit_does_not_predict(estimator: Any) -
 
 @pytest.mark.parametrize("value", [2025, 2027])
 def test_a_column_that_is_nearly_constant_has_limits(value: int) -> None:
-    year = np.where(np.arange(N) < 2, 2022, 2023)
+    is_first = np.arange(N) < 2
+    year = np.where(is_first, 2022, 2023)
     model = TangentRidge(task="regression", network=(4,), random_state=0)
-    model.fit(FRAME.assign(year=year), Y)
+    table = FRAME.assign(year=year)
+    model.fit(table, Y)
     new = FRAME.assign(year=value)
     with pytest.warns(DataWarning, match=r"column 'year': 2022 to 2023 there"):
         model.predict(new)
@@ -157,11 +162,13 @@ def test_rows_that_differ_in_the_target_alone_are_told() -> None:
     model = TangentRidge(task="regression", network=(), random_state=0)
     with pytest.warns(DataWarning, match="120 of 120 different rows have the inputs"):
         model.fit(twice, target_twice + noise)
-    categories = np.repeat([[0.0, 1.0], [1.0, 0.0]], N, axis=0)
+    pair = np.array([[0.0, 1.0], [1.0, 0.0]])
+    categories = np.repeat(pair, N, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(twice, target_twice)  # copies are one row
-        model.fit(categories, np.r_[Y, Y])
+        targets = np.r_[Y, Y]
+        model.fit(categories, targets)
 
 
 @pytest.mark.filterwarnings("ignore:.*predicting as ERM")
@@ -180,19 +187,23 @@ def test_validation_rows_that_were_not_scaled_are_told() -> None:
     model = TangentRidge(task="regression", network=())
     pipeline = make_pipeline(StandardScaler(), model)
     far = 100 + 10 * X
+    held_out = (far, Y)
     with pytest.warns(DataWarning, match="a Pipeline does not transform validation"):
-        pipeline.fit(far, Y, tangentridge__validation=(far, Y))
+        pipeline.fit(far, Y, tangentridge__validation=held_out)
 
 
 def test_validation_rows_that_train_as_well_are_told() -> None:
     model = TangentRidge(task="regression", network=(), random_state=0)
-    some_trained = np.r_[X[:45], 0.5 * X[45:]]
+    trained = X[:45]
+    others = 0.5 * X[45:]
+    some_trained = (np.r_[trained, others], Y)
     with pytest.warns(DataWarning, match="45 of 60 validation rows are rows of the"):
-        model.fit(X, Y, validation=(some_trained, Y))
+        model.fit(X, Y, validation=some_trained)
     categories = np.sign(X)
     labels = np.sign(Y)
+    new = (0.5 * X, Y)
+    alike_by_chance = (categories, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
-        model.fit(X, Y, validation=(0.5 * X, Y))
-        # alike by chance
-        model.fit(categories, labels, validation=(categories, labels))
+        model.fit(X, Y, validation=new)
+        model.fit(categories, labels, validation=alike_by_chance)

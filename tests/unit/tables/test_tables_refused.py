@@ -33,34 +33,39 @@ from tests.unit.tables.given_table import (
 MISSING = "missing"
 
 
+COLUMNS_OF_DAYS = DAYS.to_numpy()[:, None]
+WHOLE_NUMBERS = (9 * X).astype(int)
+TRUTH_VALUES = (FRAME > 0).astype("boolean")
+SPANS = DAYS - DAYS[0]
+MASKED = np.ma.array(X, mask=HOLES)
 BAD_TABLES: dict[str, tuple[Any, str]] = {
-    "a mask": (np.ma.array(X, mask=HOLES), f"column 0 has {MISSING}.* in 9 rows"),
+    "a mask": (MASKED, f"column 0 has {MISSING}.* in 9 rows"),
     "a mask over whole numbers": (
-        np.ma.array((9 * X).astype(int), mask=HOLES),
+        np.ma.array(WHOLE_NUMBERS, mask=HOLES),
         f"column 0 has {MISSING}",
     ),
     "a mask over objects": (
         np.ma.array(X.astype(object), mask=HOLES),
         f"column 0 has {MISSING}",
     ),
-    "masked rows": (list(np.ma.array(X, mask=HOLES)), f"column 0 has {MISSING}"),
+    "masked rows": (list(MASKED), f"column 0 has {MISSING}"),
     "a masked value": (
         [[1.0, np.ma.masked], *X[1:].tolist()],
         f"column 1 has {MISSING}.* in 1 rows, the first is row 0",
     ),
     "NA": (FRAME.astype("Float64").mask(HOLES), f"column 'a' has {MISSING}"),
     "NA of truth values": (
-        (FRAME > 0).astype("boolean").mask(HOLES),
+        TRUTH_VALUES.mask(HOLES),
         f"column 'a' has {MISSING}",
     ),
     "dates": (FRAME.assign(day=DAYS), "column 'day' must hold numbers; got '2020"),
     "dates alone": (pd.DataFrame({"day": DAYS}), "column 'day' must hold numbers"),
-    "an array of dates": (DAYS.to_numpy()[:, None], "column 0 must hold numbers"),
+    "an array of dates": (COLUMNS_OF_DAYS, "column 0 must hold numbers"),
     "dates with a zone": (
         FRAME.assign(day=DAYS.tz_localize("UTC")),
         "column 'day' must hold numbers",
     ),
-    "durations": (FRAME.assign(span=DAYS - DAYS[0]), "column 'span' must hold numbers"),
+    "durations": (FRAME.assign(span=SPANS), "column 'span' must hold numbers"),
     "months": (FRAME.assign(month=DAYS.to_period("M")), "column 'month' must hold"),
     "complex numbers": (X + 1j, "X cannot be used: Complex data not supported"),
     "one dimension": (X[:, 0], "got 1D array instead; Reshape your data"),

@@ -50,7 +50,8 @@ NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
 def test_numbers_are_read_by_the_whole_column(case: str) -> None:
     cells, expected, note = NUMBERS[case]
     column = pd.Series(cells, dtype=object)
-    read = read_cells(pd.DataFrame({"a": column}))
+    table = pd.DataFrame({"a": column})
+    read = read_cells(table)
     numbers = read.table["a"].to_numpy(float)
     np.testing.assert_array_equal(numbers, expected)
     assert note in read.notes.get("a", "")
@@ -65,13 +66,15 @@ def test_words_that_pandas_reads_as_times_are_no_dates(word: str) -> None:
     five_days = pd.date_range("2024-01-01", periods=5)
     days = five_days.strftime("%Y-%m-%d").tolist()
     message = f"must hold dates; got '{word}' in"
-    for cells in ([word] * 3, [*days, word]):
+    words = [word] * 3
+    for cells in (words, [*days, word]):
         column = pd.Series(cells, name="c", dtype=object)
         assert date_options(column) is None
         with pytest.raises(KerhrmError, match=message):
             read_dates(column)
 
 
+HOUSES = [f"{i}{letter}" for i in range(9) for letter in "ABCDEF"]
 TEXT: dict[str, tuple[list[Any], str | None]] = {
     "a comma and a point": (
         ["1.5", "2,5"],
@@ -93,7 +96,7 @@ TEXT: dict[str, tuple[list[Any], str | None]] = {
     "bounds": (["<0.5", "0.7", ">100"], "written as '<0.5', '>100'"),
     "rupees": (["Rs. 500", "Rs. 1,200"], "written as 'Rs. 500'"),
     "most with a unit": (["70 kg", "71 kg", "heavy"], "written as '70 kg', '71 kg'"),
-    "houses": ([f"{i}{c}" for i in range(9) for c in "ABCDEF"], None),
+    "houses": (HOUSES, None),
     "quarters": (["Q1 2020", "Q2 2020"], None),
     "ranges": (["10-20", "30-40"], None),
     "long identifiers": (["12345678901234567890", "12345678901234567891"], None),
@@ -104,7 +107,8 @@ TEXT: dict[str, tuple[list[Any], str | None]] = {
 @pytest.mark.parametrize("case", TEXT)
 def test_other_text_stays_and_what_looks_like_numbers_is_said(case: str) -> None:
     cells, note = TEXT[case]
-    read = read_cells(pd.DataFrame({"a": cells}))
+    table = pd.DataFrame({"a": cells})
+    read = read_cells(table)
     column = read.table["a"]
     assert column.tolist() == cells
     message = almost_numbers(column)
@@ -126,15 +130,18 @@ def test_truth_values_and_words_that_are_categories() -> None:
     )
     read = read_cells(table)
     assert read.table["all"].dtype == bool
-    assert read.table["some"].tolist() == [True, pd.NA, False]
-    assert read.table["told"].tolist() == [True, pd.NA, False]
-    assert read.table["none"].tolist() == ["none", "some", "-"]
-    assert read.table["asked"].tolist() == ["yes", None, "no"]
-    assert read.notes == dict.fromkeys(["told", "asked"], "missing in 1 row: '?'")
+    found = {name: read.table[name].tolist() for name in read.table}
+    assert found["some"] == [True, pd.NA, False]
+    assert found["told"] == [True, pd.NA, False]
+    assert found["none"] == ["none", "some", "-"]
+    assert found["asked"] == ["yes", None, "no"]
+    note = "missing in 1 row: '?'"
+    assert read.notes == {"told": note, "asked": note}
 
 
 def test_a_given_decimal_sign_must_fit() -> None:
-    table = pd.DataFrame({"a": ["0.126", "1.5"], "b": ["x", "y"]})
+    numbers = ["0.126", "1.5"]
+    table = pd.DataFrame({"a": numbers, "b": ["x", "y"]})
     read = read_cells(table, ".")
     assert read.table["a"].tolist() == [0.126, 1.5]
     message = r"'a' must hold numbers; got '0.126'.*--decimal ,; leave --dec"
@@ -154,12 +161,14 @@ def test_equal_numbers_are_one_text() -> None:
     alike = [1, 1.0, np.int8(1), np.float32(1), "1", "1.0", " 1.00 "]
     texts = {text_of(value) for value in alike}
     assert texts == {"1"}
-    for tenth in (np.float32(0.1), 0.1, "0.10"):
+    ways_to_write_it = (np.float32(0.1), 0.1, "0.10")
+    for tenth in ways_to_write_it:
         assert text_of(tenth) == "0.1"
     large = 10**15
     assert text_of(large) == str(large)
     assert text_of(float(large)) == str(large)
-    for text in ("007", "1.2.0", "v1.0", "1e3", "True", "-"):
+    as_they_stand = ("007", "1.2.0", "v1.0", "1e3", "True", "-")
+    for text in as_they_stand:
         assert text_of(text) == text
 
 
@@ -174,7 +183,8 @@ ALIKE = {
 
 @pytest.mark.parametrize("word", ALIKE)
 def test_words_that_look_alike_are_one(word: str) -> None:
-    cells = pd.Series(ALIKE[word] * 2, dtype=object)
+    words = ALIKE[word] * 2
+    cells = pd.Series(words, dtype=object)
     table = pd.DataFrame({"a": cells})
     column = read_cells(table).table["a"]
     read = {str(cell) for cell in column}
@@ -204,7 +214,8 @@ def test_joiners_that_shape_other_letters_stay() -> None:
 )
 def test_long_cells_do_not_hang(cell: str) -> None:
     """Whose search by the expression of a date would take minutes."""
-    table = pd.DataFrame({"a": [cell, "2"] * 10})
+    cells = [cell, "2"] * 10
+    table = pd.DataFrame({"a": cells})
     column = read_cells(table).table["a"]
     expected = [cell.strip(), "2"] * 10
     assert column.tolist() == expected

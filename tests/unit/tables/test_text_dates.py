@@ -34,28 +34,33 @@ FORMATS = {
 def test_dates_have_one_order_for_a_whole_column(written: str) -> None:
     floored = DAYS.floor(FORMATS[written])
     expected = floored.tz_localize("UTC")
-    column = pd.Series(DAYS.strftime(written), name="day")
+    texts = DAYS.strftime(written)
+    column = pd.Series(texts, name="day")
     times, note = read_dates(column)
-    assert (times.to_numpy() == expected.to_numpy()).all()
+    is_same = times.to_numpy() == expected.to_numpy()
+    assert is_same.all()
     assert note == ""
 
 
 def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
     days = [1 + i % 9 for i in range(40)]
     months = [1 + i % 7 for i in range(40)]
-    cells = [f"0{day}/0{month}/2020" for day, month in zip(days, months, strict=True)]
+    dates = zip(days, months, strict=True)
+    cells = [f"0{day}/0{month}/2020" for day, month in dates]
     column = pd.Series(cells, name="d")
     message = r"'d' .*'01/01/2020'; add --date-order dmy o"
     with pytest.raises(KerhrmError, match=message):
         read_dates(column)
     by_day, _ = read_dates(column, "dmy")
     by_month, _ = read_dates(column, "mdy")
-    assert (by_day.dt.day == by_month.dt.month).all()
+    is_swapped = by_day.dt.day == by_month.dt.month
+    assert is_swapped.all()
     assert by_day.dt.day.tolist() == days
     with pytest.raises(KerhrmError, match="add --date-order dmy"):
         read_dates(column, "ymd")
 
-    same, _ = read_dates(pd.Series(["05/05/2020", "06/06/2020"]))
+    either_order = pd.Series(["05/05/2020", "06/06/2020"])
+    same, _ = read_dates(either_order)
     assert same.dt.month.tolist() == [5, 6]
 
     short = pd.Series(["31/12/20", "01/12/68"])
@@ -86,7 +91,8 @@ def test_an_order_that_is_given_must_fit(
 
 
 def test_an_order_changes_nothing_where_dates_show_theirs() -> None:
-    for cells in (["2024-01-31"], ["31 Jan 2024"], ["Jan 2024"], ["20240131"]):
+    in_one_order = (["2024-01-31"], ["31 Jan 2024"], ["Jan 2024"], ["20240131"])
+    for cells in in_one_order:
         column = pd.Series(cells)
         without_order, _ = read_dates(column)
         with_order, _ = read_dates(column, "mdy")
@@ -122,7 +128,8 @@ def test_numbers_far_and_missing_dates() -> None:
     assert years.dt.year.tolist() == [2020, 1066]
     in_digits, _ = read_dates(pd.Series([20200131]))
     assert in_digits.dt.day.tolist() == [31]
-    months, _ = read_dates(pd.Series(["2020.10", "2020.11"]))
+    texts = pd.Series(["2020.10", "2020.11"])
+    months, _ = read_dates(texts)
     assert months.dt.month.tolist() == [10, 11]
     cells = ["9999-12-31", "-", "0001-01-01", None]
     far, note = read_dates(pd.Series(cells))
@@ -136,7 +143,8 @@ def test_numbers_far_and_missing_dates() -> None:
 def test_a_column_of_dates_but_for_a_few_cells_is_said(
     written: str, wrong: str
 ) -> None:
-    days = pd.date_range("2024-01-01", periods=119).strftime(written)
+    times = pd.date_range("2024-01-01", periods=119)
+    days = times.strftime(written)
     cells = [*days, wrong, None]
     column = pd.Series(cells, name="c", dtype=object)
     assert date_options(column) is None
@@ -155,9 +163,11 @@ def test_a_column_of_dates_but_for_a_few_cells_is_said(
 
 
 def test_zeros_in_most_rows_are_one_way_of_writing_no_date() -> None:
-    days = pd.date_range("2024-01-01", periods=20).strftime("%Y-%m-%d")
+    times = pd.date_range("2024-01-01", periods=20)
+    days = times.strftime("%Y-%m-%d")
     zeros = ["0000-00-00"] * 200
-    column = pd.Series([*days, *zeros], name="c")
+    cells = [*days, *zeros]
+    column = pd.Series(cells, name="c")
     message = str(almost_dates(column))
     assert "but not '0000-00-00' in 200 rows" in message
 
@@ -188,12 +198,16 @@ def test_dates_in_digits_are_said_and_read(written: str) -> None:
     first = column.iloc[0]
     message = f"it looks like dates, as {first}: --dates c"
     assert digit_dates(column) == message
-    for cells in (column, column.astype(float), column.astype(str)):
+    as_numbers = column.astype(float)
+    as_text = column.astype(str)
+    for cells in (column, as_numbers, as_text):
         read, _ = read_dates(cells)
-        assert (read.dt.tz_localize(None) == expected).all()
+        is_same = read.dt.tz_localize(None) == expected
+        assert is_same.all()
 
     zeros = pd.Series([0, 0])
-    with_zeros = pd.concat([column, zeros]).rename("c").astype(float)
+    both = pd.concat([column, zeros]).astype(float)
+    with_zeros = both.rename("c")
     message = f"as {first}, but not '0' in 2 rows: leave"
     assert message in str(digit_dates(with_zeros))
 

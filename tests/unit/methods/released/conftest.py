@@ -36,10 +36,13 @@ def inputs(draw: Draw) -> Inputs:
     psi = rng.standard_normal((N, K_MAX)) * scale
     f0 = 0.3 * rng.standard_normal(N)
     follows = rng.random(N) < 0.6
-    rule = np.where(follows, psi[:, 1], -psi[:, 1])
+    attribute = psi[:, 1]
+    rule = np.where(follows, attribute, -attribute)
     noise = 0.1 * rng.standard_normal(N)
-    y = np.sign(psi[:, 0] + rule + noise)
-    arrays = (psi, np.ones(K_MAX), psi[:8], f0, f0[:8], y, y[:8])
+    signal = psi[:, 0] + rule
+    y = np.sign(signal + noise)
+    s = np.ones(K_MAX)
+    arrays = (psi, s, psi[:8], f0, f0[:8], y, y[:8])
     tensors = map(torch.from_numpy, arrays)
     problem = Problem(*tensors, "classification", SEED)
     return replace(draw(), problem=problem)

@@ -24,7 +24,11 @@ SEED = 11
 
 
 def options(**changes: Any) -> ReleasedOptions:
-    defaults = {"k": K, "n_iterations": 2, "steps": 40}
+    defaults = {
+        "k": K,
+        "n_iterations": 2,
+        "steps": 40,
+    }
     return ReleasedOptions(**defaults | changes)
 
 

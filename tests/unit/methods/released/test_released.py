@@ -37,11 +37,13 @@ def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
     psi, _, y = points
     features = with_ones(psi)
     weights = members(2)
-    w = torch.randn(2, K + 1, dtype=torch.float64, requires_grad=True)
+    draws = torch.randn(2, K + 1, dtype=torch.float64)
+    w = draws.requires_grad_()
     losses = []
     for j in range(2):
         inside = weights[:, j] > 0
-        errors = (y[inside] - features[inside] @ w[j]) ** 2
+        outputs = features[inside] @ w[j]
+        errors = (y[inside] - outputs) ** 2
         slope = w[j, :K]
         penalty = 0.7 * slope.abs().mean()
         losses.append(errors.mean() + penalty)
@@ -50,7 +52,8 @@ def test_the_gradient_of_the_clusters_loss(points: tuple[Tensor, ...]) -> None:
     risks = environment_risks(features, y, weights)
     second = risks.second.numpy()
     cross = risks.cross.numpy()
-    l1 = np.array([0.7 / K] * K + [0.0])
+    of_slopes = [0.7 / K] * K
+    l1 = np.array([*of_slopes, 0.0])
     coefficients = w.detach().numpy()
     gradient = lasso_gradient(coefficients, second, cross, l1)
     assert_allclose(gradient, expected)
@@ -94,17 +97,20 @@ def test_clustering_stops_when_few_points_move(
     states = [members(2)]
     for r in range(1, 5):
         stream = ("t=1", f"reassignment={r}")
-        models = fit_models(features, y, states[-1], SEED, stream)
+        before = states[-1]
+        models = fit_models(features, y, before, SEED, stream)
         nearest = []
         for point, target in zip(features, y, strict=True):
-            errors = [abs(float(target - w @ point)) for w in models]
+            residuals = [float(target - model @ point) for model in models]
+            errors = np.abs(residuals)
             nearest.append(int(np.argmin(errors)))
         labels = torch.tensor(nearest)
         states.append(one_hot(labels, 2).double())
 
     most_moves = share * N / 2
     settled = None
-    for r, (before, after) in enumerate(pairwise(states)):
+    changes = enumerate(pairwise(states))
+    for r, (before, after) in changes:
         has_moved = (before != after).any(1)
         n_moved = int(has_moved.sum())
         if n_moved <= most_moves:
@@ -134,9 +140,12 @@ def risk_and_penalty(
     for inside in (weights > 0).T:
         if not inside.any():
             continue
-        scale = torch.ones((), dtype=theta.dtype, requires_grad=True)
-        f = scale * (f0[inside] + psi[inside] @ theta)
-        risk = ((f - y[inside]) ** 2).mean()
+        f0_inside = f0[inside]
+        psi_inside = psi[inside]
+        y_inside = y[inside]
+        scale = torch.ones(()).to(theta.dtype).requires_grad_()
+        f = scale * (f0_inside + psi_inside @ theta)
+        risk = ((f - y_inside) ** 2).mean()
         by = scale if penalty == "scale_gradients" else theta
         (gradient,) = torch.autograd.grad(risk, by, create_graph=True)
         gradients.append(gradient)
@@ -157,16 +166,19 @@ PENALTIES = ["scale_gradients", "theta_gradients"]
 def test_gradients_of_risk_and_penalty(
     points: tuple[Tensor, ...], penalty: str, empty: int | None, weight: float
 ) -> None:
-    theta = torch.randn(K, dtype=torch.float64, requires_grad=True)
+    draws = torch.randn(K, dtype=torch.float64)
+    theta = draws.requires_grad_()
     weights = members(2, empty)
     risk, value = risk_and_penalty(theta, *points, weights, penalty)
     objective = risk + weight * value
     (expected,) = torch.autograd.grad(objective, theta)
-    u = np.append(theta.detach().numpy(), 1.0)
+    coefficients = theta.detach().numpy()
+    u = np.append(coefficients, 1.0)
     risks = TwoRisks(*points, weights, penalty)
     result = risks.gradient(u, weight)
     assert result[-1] == 0  # the coefficient of f_0 does not move
-    assert_allclose(result[:K], expected, rtol=1e-9, atol=1e-9)
+    slope = result[:K]
+    assert_allclose(slope, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -228,7 +240,8 @@ def test_theta_is_that_of_torch_on_the_risks(
     """The whole of M_p: autograd and PyTorch's Adam, point by point."""
     monkeypatch.setattr(released, "ANNEAL", 15)
     start = xavier(SEED, (K,), 0.1, "theta")
-    theta = torch.from_numpy(start.copy()).requires_grad_()
+    copy_of_start = torch.from_numpy(start.copy())
+    theta = copy_of_start.requires_grad_()
     optimizer = torch.optim.Adam([theta], lr=1e-2)
     weights = members(2)
     for step in range(1, 41):
@@ -238,10 +251,14 @@ def test_theta_is_that_of_torch_on_the_risks(
         (theta.grad,) = torch.autograd.grad(loss, theta)
         optimizer.step()
     setting = options(
-        penalty=penalty, penalty_weight=0.1, first_weight=0.6, learning_rate=1e-2
+        penalty=penalty,
+        penalty_weight=0.1,
+        first_weight=0.6,
+        learning_rate=1e-2,
     )
     result = learn_theta(*points, weights, start, setting)
-    assert_close(result, theta.detach(), rtol=1e-8, atol=1e-10)
+    expected = theta.detach()
+    assert_close(result, expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("intercept_start", ["zero", "layer"])
@@ -265,10 +282,12 @@ def test_models_are_those_of_torch_on_the_risks(
     optimizer = torch.optim.Adam([w], lr=1e-2)
     for _ in range(30):
         losses = []
-        for inside, model in zip((weights > 0).T, w, strict=True):
+        is_inside = (weights > 0).T
+        for inside, model in zip(is_inside, w, strict=True):
             slope = model[:K]
             f = psi[inside] @ slope + model[K]
-            risk = ((y[inside] - f) ** 2).mean()
+            errors = y[inside] - f
+            risk = (errors**2).mean()
             penalty = 0.01 * slope.abs().mean()
             losses.append(risk + penalty)
         total = torch.stack(losses).sum()
@@ -276,7 +295,8 @@ def test_models_are_those_of_torch_on_the_risks(
         optimizer.step()
     monkeypatch.setattr(released, "CLUSTER_STEPS", 30)
     result = fit_models(*given)
-    assert_close(result, w.detach(), rtol=1e-8, atol=1e-10)
+    expected = w.detach()
+    assert_close(result, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_xavier_starts() -> None:

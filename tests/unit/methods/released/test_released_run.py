@@ -49,11 +49,13 @@ def test_what_the_clustering_is_given(
     first, second, third = spy.given
 
     psi = problem.psi_train[:, :K]
-    random_start = random_starts(SEED, 1, N, 2, "released", "t=1")[0]
+    starts = random_starts(SEED, 1, N, 2, "released", "t=1")
+    without_first = orthogonal_update(psi, first_theta)
+    without_second = orthogonal_update(psi, second_theta)
     for given, variant, start in (
-        (first, psi, random_start),
-        (second, orthogonal_update(psi, first_theta), spy.answer),
-        (third, orthogonal_update(psi, second_theta), spy.answer),
+        (first, psi, starts[0]),
+        (second, without_first, spy.answer),
+        (third, without_second, spy.answer),
     ):
         given_psi, given_y, given_start = given
         assert torch.equal(given_psi, variant)
@@ -83,7 +85,8 @@ def test_clusters_beyond_the_second_are_dropped(
         monkeypatch.setattr(released, "assign", Spy(three))
         in_cluster = three[:, cluster] > 0
         y = torch.where(in_cluster, -problem.y, problem.y)
-        flipped = replace(inputs, problem=replace(problem, y=y))
+        flipped_problem = replace(problem, y=y)
+        flipped = replace(inputs, problem=flipped_problem)
         theta = theta_of(inputs, n_environments=3)
         theta_of_flipped = theta_of(flipped, n_environments=3)
         is_dropped = cluster == 2
@@ -98,9 +101,11 @@ def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
     assert not expected[K:].any()
     u = problem.u.clone()
     u[:, K:] = 100.0
-    changed_columns = replace(inputs, problem=replace(problem, u=u))
+    other_columns = replace(problem, u=u)
+    changed_columns = replace(inputs, problem=other_columns)
     assert torch.equal(theta_of(changed_columns), expected)
-    changed_seed = replace(inputs, problem=replace(problem, seed=5))
+    other_seed = replace(problem, seed=5)
+    changed_seed = replace(inputs, problem=other_seed)
     assert not torch.equal(theta_of(changed_seed), expected)
 
 
