@@ -1,5 +1,6 @@
 """Targets of the Makefile that make a page end with its path."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -25,5 +26,11 @@ def test_a_target_ends_with_the_path_of_its_page(words: str, page: str) -> None:
     if make is None:
         pytest.skip("there is no make")
     command = [make, "-n", "-o", ".venv/installed", *words.split()]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    # those of a make that runs the tests
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("MAKE")
+    }
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1].endswith(f'echo "open {page}"')

@@ -99,8 +99,8 @@ def _task(model: Any, y: Any) -> Task:
         return "classification" if is_classifier(model) else "regression"
     target = pd.Series(column(y, "y"))
     numeric = pd.api.types.is_numeric_dtype(target)
-    several = target.nunique() > 2
-    return "regression" if numeric and several else "classification"
+    several = numeric and target.nunique() > 2
+    return "regression" if several else "classification"
 
 
 def _given_environments(model: Any) -> Any:

@@ -53,9 +53,9 @@ class AuxiliaryColumn:
     def learn(cls, name: Any, values: pd.Series, where: str) -> Self:
         """Learn what a column holds; an error says ``where`` it stands."""
         as_numbers = _numbers_in_text(values)
+        are_numbers = as_numbers is not values
         # "01" and "1" are two categories
-        distinct_stay = as_numbers.nunique() == values.nunique()
-        if as_numbers is not values and distinct_stay:
+        if are_numbers and as_numbers.nunique() == values.nunique():
             values = as_numbers
         kind = _kind(values, where)
         origin = 0

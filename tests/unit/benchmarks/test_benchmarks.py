@@ -63,7 +63,9 @@ def test_what_is_missing_is_said_first_and_left_out(tmp_path: Path) -> None:
     assert float(limits.loc[loop, "measured"]) > 0
     assert "failed" not in shown
     assert "nan" not in shown
-    assert re.search(r"\d of \d+ limits are met; \d+ are missing$", shown.strip())
+    *_, met, path = shown.strip().splitlines()
+    assert re.fullmatch(r"\d of \d+ limits are met; \d+ are missing", met)
+    assert path == f"open {tmp_path / 'build/bench/limits.csv'}"
 
 
 def test_raw_data_that_are_nowhere_are_missing(
