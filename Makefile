@@ -86,6 +86,7 @@ dag: env  ## tests that run Snakemake (WORKFLOW_TESTS)
 lock: env  ## renew the locks in envs/ (needs uv)
 	./envs/lock.sh
 site: env  ## the documentation as a site: build/site
+	rm -rf docs/generated  # pages of names that are gone
 	$(BIN)/sphinx-build -W --keep-going -b html -d build/doctrees docs build/site
 	@echo "open build/site/index.html"
 
