@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from kerhrm.tables.cells import NO_NUMBER, Words, decimal_signs, number, unit
+from kerhrm.tables.cells import NO_NUMBER, Words
 from kerhrm.tables.dates import CORRECT, SAMPLE, date_options, strangers
+from kerhrm.tables.numerals import decimal_signs, number, unit
 from kerhrm.tables.wording import counted, flag, listed
 
 #: share of a column's cells that are numbers, from which others look like errors

@@ -20,6 +20,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_object_dtype
 
 from kerhrm.errors import KerhrmError
+from kerhrm.tables.numerals import LARGEST, decimal_signs, number
 from kerhrm.tables.wording import counted, listed, visible
 
 #: missing in every column, in any case
@@ -30,37 +31,11 @@ MISSING = frozenset(
 #: missing among numbers and dates; among text they may be a category
 NO_NUMBER = MISSING | {"-", "--", "—", ".", "..", "none", "nil", "unknown"}
 TRUTH = {"true": True, "false": False}
-#: larger whole numbers are identifiers
-LARGEST = 2**63 - 1
 EXACT = 2**53  #: larger whole numbers share their float64 with others
 
 CONTAINERS = (list, dict, set, tuple, np.ndarray)  #: cells that are no values
 
-_UNIT = r"(?:US\$|[$€£¥₹₩₽₺₫₪฿₴₦%‰]|USD|EUR|GBP|CHF|JPY|CNY|INR)"
-_NUMBER = re.compile(
-    rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{_UNIT})? ?(?P<inner>[+-]?)"
-    rf"(?P<digits>\d[\d., ']*|[.,]\d+)(?P<power>[eE][+-]?\d+)? ?"
-    rf"(?P<after>{_UNIT})?(?P<close>\))?"
-)
-#: digits with a decimal sign: plain, in groups of three, or as in 12,34,567
-_DIGITS = {
-    sign: re.compile(
-        rf"(\d+|[1-9]\d{{0,2}}([ '{other}])\d{{3}}(?:\2\d{{3}})*"
-        rf"|[1-9]\d?(?:{other}\d\d)+{other}\d{{3}})?(?:[{sign}](\d*))?"
-    )
-    for sign, other in ((".", ","), (",", "."))
-}
 _ZERO_FIRST = re.compile(r"[+-]?0\d")
-_LIKE_ASCII = str.maketrans(
-    {
-        "\N{MINUS SIGN}": "-",
-        "\N{EN DASH}": "-",
-        "\N{RIGHT SINGLE QUOTATION MARK}": "'",
-        "\N{NO-BREAK SPACE}": " ",
-        "\N{NARROW NO-BREAK SPACE}": " ",
-        "\N{THIN SPACE}": " ",
-    }
-)
 
 
 class Cells(NamedTuple):
@@ -252,7 +227,7 @@ def three_decimals(table: pd.DataFrame) -> list[int]:
     None, if some float has another number of decimals, so that the point is decimal.
     """
     doubtful = []
-    for number, (_, column) in enumerate(table.items()):
+    for place, (_, column) in enumerate(table.items()):
         if column.dtype.kind != "f":
             continue
         is_finite = np.isfinite(column)
@@ -270,7 +245,7 @@ def three_decimals(table: pd.DataFrame) -> list[int]:
         # a whole number from 1000 on would have its point, too
         if values.max() >= 1000:
             return []
-        doubtful.append(number)
+        doubtful.append(place)
     return doubtful
 
 
@@ -305,67 +280,6 @@ def check_decimal(table: pd.DataFrame) -> None:
                 problem = f"column {str(name)!r} does not show whether {word!r} is "
                 problem += f"{comma} or {point}"
                 raise KerhrmError(problem, "add --decimal , or --decimal .")
-
-
-def decimal_signs(words: Sequence[str]) -> set[str]:
-    """Decimal signs with which all words are numbers of the same unit.
-
-    None, if they are no numbers; both, if the words do not tell.
-    """
-    signs = set()
-    for sign in ".,":
-        are_numbers = all(number(word, sign) is not None for word in words)
-        if are_numbers:
-            signs.add(sign)
-    if not signs:
-        return signs
-    units = {unit(word) for word in words}
-    return signs if len(units) == 1 else set()
-
-
-def number(word: str, sign: str) -> int | float | None:
-    """The number that a word shows with a decimal sign; None: it shows none."""
-    cell = _NUMBER.fullmatch(word.translate(_LIKE_ASCII))
-    if cell is None:
-        return None
-    opens = bool(cell["open"])
-    closes = bool(cell["close"])
-    two_signs = cell["sign"] and cell["inner"]
-    if opens != closes or two_signs:
-        return None
-    written = cell["digits"].strip()
-    digits = _DIGITS[sign].fullmatch(written)
-    if digits is None:
-        return None
-    grouped = digits[2]
-    power = cell["power"] or ""
-    if power and grouped:  # no one writes 1,234E5 for thousands
-        return None
-    before_sign = digits[1] or ""
-    whole = re.sub(r"\D", "", before_sign)
-    part = digits[3]
-    if not (whole or part):
-        return None
-    signs = cell["sign"] + cell["inner"]
-    negative = opens or "-" in signs
-    minus = "-" if negative else ""
-    if part is not None or power:
-        value = float(f"{minus}{whole}.{part or ''}{power}")
-        return value if np.isfinite(value) else None
-    too_long = len(whole) > len(str(LARGEST))
-    if too_long or int(whole) > LARGEST:
-        return None
-    return int(minus + whole)
-
-
-def unit(word: str) -> str:
-    """Currency or % of a number; empty without one."""
-    cell = _NUMBER.fullmatch(word.translate(_LIKE_ASCII))
-    if cell is None:
-        return ""
-    before = cell["before"] or ""
-    after = cell["after"] or ""
-    return before + after
 
 
 def plain(column: pd.Series) -> pd.Series:
