@@ -15,11 +15,13 @@ from kerhrm import KerHRMRegressor
 
 rng = np.random.default_rng(0)
 n = 800
-table = pd.DataFrame({"size": rng.normal(size=n), "rating": rng.normal(size=n)})
+size = rng.normal(size=n)
+rating = rng.normal(size=n)
+table = pd.DataFrame({"size": size, "rating": rating})
 reversed_rows = rng.random(n) < 1 / 8
 slope = np.where(reversed_rows, -2, 2)
-price = table["size"] + slope * table["rating"] + 0.5 * rng.normal(size=n)
-price = price.rename("price")
+noise = 0.5 * rng.normal(size=n)
+price = pd.Series(size + slope * rating + noise, name="price")
 
 # %%
 # The test, and the rows
@@ -27,7 +29,8 @@ price = price.rename("price")
 # ``describe`` answers in words: whether environments are detected, how they differ, and
 # which rows belong to them most certainly.
 
-model = KerHRMRegressor(k=5, network=(64,), random_state=0).fit(table, price)
+model = KerHRMRegressor(k=5, network=(64,), random_state=0)
+model.fit(table, price)
 description = model.describe(stability=5)
 print(description)
 
@@ -36,8 +39,11 @@ print(description)
 
 rare = np.bincount(model.environments_).argmin()
 found = model.environments_ == rare
-print(f"{(found & reversed_rows).sum()} of {reversed_rows.sum()} reversed rows found")
-print(f"{(found & ~reversed_rows).sum()} of {(~reversed_rows).sum()} others taken too")
+n_reversed = reversed_rows.sum()
+n_right = (found & reversed_rows).sum()
+n_wrong = (found & ~reversed_rows).sum()
+print(f"{n_right} of {n_reversed} reversed rows found")
+print(f"{n_wrong} of {n - n_reversed} others taken too")
 
 # %%
 # The picture
@@ -45,24 +51,33 @@ print(f"{(found & ~reversed_rows).sum()} of {(~reversed_rows).sum()} others take
 # What you see in the table, and what the model sees in it.  Rows near the crossing fit
 # both lines: they are told apart least.
 
-BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "0.45"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+GREY = "0.45"
+
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(8, 3.8), sharey=True, layout="constrained"
 )
-left.scatter(table["rating"], price, s=9, color=GREY, linewidths=0)
+left.scatter(rating, price, s=9, color=GREY, linewidths=0)
 left.set_title("The table: one cloud of rows", loc="left")
 left.set_ylabel("price")
-ends = np.array([-2.6, 2.6])
-for members, colour, name, place in (
-    (~found, BLUE, "most rows:\nprice rises", (-0.9, -7.7)),
-    (found, VERMILION, "rare rows:\nprice falls", (-3.4, 6.2)),
-):
-    right.scatter(
-        table["rating"][members], price[members], s=9, color=colour, linewidths=0
-    )
-    line = np.polynomial.Polynomial.fit(table["rating"][members], price[members], 1)
+
+
+def draw(members, colour):
+    """Rows of an environment, and the line that fits them."""
+    x = rating[members]
+    y = price[members]
+    right.scatter(x, y, s=9, color=colour, linewidths=0)
+    line = np.polynomial.Polynomial.fit(x, y, deg=1)
+    ends = np.array([-2.6, 2.6])
     right.plot(ends, line(ends), color=colour)
-    right.text(*place, f"{name} ({members.mean():.0%})", color=colour)
+
+
+draw(~found, BLUE)
+draw(found, VERMILION)
+share = found.mean()
+right.text(-0.9, -7.7, f"most rows:\nprice rises ({1 - share:.0%})", color=BLUE)
+right.text(-3.4, 6.2, f"rare rows:\nprice falls ({share:.0%})", color=VERMILION)
 right.set_title("KerHRM: two environments", loc="left")
 for axes in (left, right):
     axes.set_xlabel("rating")

@@ -18,14 +18,19 @@ rng = np.random.default_rng(1)
 def rows(n, reversed_share):
     """Columns and target; in a share of the rows the second column is reversed."""
     X = rng.normal(size=(n, 2))
-    slope = np.where(rng.random(n) < reversed_share, -2, 2)
-    return X, X[:, 0] + slope * X[:, 1] + 0.5 * rng.normal(size=n)
+    is_reversed = rng.random(n) < reversed_share
+    slope = np.where(is_reversed, -2, 2)
+    noise = 0.5 * rng.normal(size=n)
+    y = X[:, 0] + slope * X[:, 1] + noise
+    return X, y
 
 
 X, y = rows(1000, reversed_share=0.15)
 X_new, y_new = rows(1000, reversed_share=0.15)
-model = KerHRMRegressor(k=5, network=(64,), random_state=0).fit(X, y)
-break_even = model.describe(stability=0).break_even
+model = KerHRMRegressor(k=5, network=(64,), random_state=0)
+model.fit(X, y)
+description = model.describe(stability=0)
+break_even = description.break_even
 print(break_even)
 
 # %%
@@ -45,23 +50,32 @@ print(report)
 
 errors = report.errors
 rare = break_even.environment
-common = next(name for name in errors.index[1:] if name != rare)
-BLACK, BLUE, GREY = "#000000", "#0072B2", "0.45"
-MODELS = {"ERM": BLACK, "KerHRM": BLUE}
+environments = errors.index.drop("all rows")
+(common,) = environments.drop(rare)
+GREY = "0.45"
+COLOURS = {
+    "ERM": "#000000",
+    "KerHRM": "#0072B2",
+}
+ROWS = {
+    "common rows": common,
+    "all rows": "all rows",
+    "rare rows": rare,
+}
+
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 
-for place, (name, title) in enumerate(
-    {common: "common rows", "all rows": "all rows", rare: "rare rows"}.items()
-):
-    low, high = sorted(errors.loc[name, list(MODELS)])
-    left.plot([low, high], [place, place], color="0.8", zorder=0)
-    for method, colour in MODELS.items():
-        left.plot(errors.loc[name, method], place, "o", color=colour)
+for place, (title, name) in enumerate(ROWS.items()):
+    of_rows = errors.loc[name, list(COLOURS)]
+    left.hlines(place, of_rows.min(), of_rows.max(), color="0.8", zorder=0)
     left.text(0.05, place + 0.16, title, color=GREY)
-for method, colour in MODELS.items():
+    for method, colour in COLOURS.items():
+        left.plot(of_rows[method], place, "o", color=colour)
+for method, colour in COLOURS.items():
+    point = errors.loc[rare, method], 2
     left.annotate(
         method,
-        (errors.loc[rare, method], 2),
+        point,
         (0, -16),
         textcoords="offset points",
         color=colour,
@@ -73,7 +87,7 @@ left.set_title("KerHRM is worse on average,\nand better in the rare rows", loc="
 
 share = np.linspace(0, 1, 101)
 right.axvspan(break_even.low, break_even.high, color="0.9", zorder=0)
-for method, colour in MODELS.items():
+for method, colour in COLOURS.items():
     squares = errors[method] ** 2
     mixed = share * squares[rare] + (1 - share) * squares[common]
     right.plot(share, mixed, color=colour)

@@ -20,14 +20,17 @@ from kerhrm_paper.data.classification import ClassificationData, generate
 
 options = ClassificationData(n_train_per_environment=500, scramble="identity")
 draws = generate(options, seeds=[0])
-X, y, source = draws.train.x[0], draws.train.y[0], draws.train.environment[0]
-shortcut = np.sign(X[:, options.d :].mean(1))  # not scrambled, so that it can be seen
-agrees = shortcut == y
+(X,) = draws.train.x
+(y,) = draws.train.y
+(source,) = draws.train.environment
+shortcut = X[:, options.d :]  # not scrambled, so that it can be seen
+agrees = np.sign(shortcut.mean(1)) == y
 
 model = KerHRMClassifier(k=(5, 10), network=(128,), random_state=0)
 with warnings.catch_warnings(action="ignore", category=PriceWarning):
     model.fit(X, y)
-erm = TangentRidge(network=(128,), random_state=0).fit(X, y)
+erm = TangentRidge(network=(128,), random_state=0)
+erm.fit(X, y)
 
 # %%
 # Neither source is an environment that it finds
@@ -37,21 +40,24 @@ erm = TangentRidge(network=(128,), random_state=0).fit(X, y)
 
 rare = np.bincount(model.environments_).argmin()
 found = model.environments_ == rare
+HOLDS = "shortcut holds"
+FAILS = "shortcut fails"
+word = np.where(agrees, HOLDS, FAILS)
 shares = {}
-for number, rate in enumerate((options.r1, options.r2)):
-    for holds in (True, False):
-        members = (source == number) & (agrees == holds)
-        shares[rate, holds] = found[members].mean()
-        word = "holds" if holds else "fails"
-        print(
-            f"source {number + 1}, shortcut {word} ({members.sum()} rows):"
-            f" {shares[rate, holds]:.0%} in the rarer environment"
-        )
+for number in (1, 2):
+    for outcome in (HOLDS, FAILS):
+        is_source = source == number - 1
+        members = is_source & (word == outcome)
+        share = found[members].mean()
+        name = f"source {number}, {outcome}"
+        shares[name] = share
+        print(f"{name} ({members.sum()} rows): {share:.0%} in the rarer environment")
 
 # %%
 # In the test the shortcut fails in nine rows of ten.
 
-X_test, y_test = draws.test.x[0], draws.test.y[0]
+(X_test,) = draws.test.x
+(y_test,) = draws.test.y
 accuracies = {
     "ERM": erm.score(X_test, y_test),
     "KerHRM": model.score(X_test, y_test),
@@ -62,25 +68,29 @@ print(accuracies)
 # The picture
 # -----------
 
-BLACK, BLUE, VERMILION, GREY = "#000000", "#0072B2", "#D55E00", "0.45"
+GREY = "0.45"
+COLOURS = {
+    "ERM": "#000000",
+    "KerHRM": "#0072B2",
+    HOLDS: "#0072B2",
+    FAILS: "#D55E00",
+}
+
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(8, 3.4), width_ratios=(3, 2), layout="constrained"
 )
-names = []
-for place, ((rate, holds), share) in enumerate(shares.items()):
-    colour = BLUE if holds else VERMILION
+for place, (name, share) in enumerate(shares.items()):
+    _, outcome = name.split(", ")
+    colour = COLOURS[outcome]
     left.barh(place, share, color=colour, height=0.6)
     left.text(share + 0.02, place, f"{share:.0%}", color=colour, va="center")
-    number = 1 if rate == options.r1 else 2
-    names.append(f"source {number}, shortcut {'holds' if holds else 'fails'}")
-left.set_yticks(range(len(names)), names)
+left.set_yticks(range(len(shares)), shares)
 left.set(xlim=(0, 1.15), ylim=(3.5, -0.5), xticks=[0, 0.5, 1])
 left.set_xlabel("share of the rows in the rarer environment")
 left.set_title("It finds rows whose shortcut fails,\nnot the sources", loc="left")
 
 for place, (name, accuracy) in enumerate(accuracies.items()):
-    colour = BLACK if name == "ERM" else BLUE
-    right.barh(place, accuracy, color=colour, height=0.5)
+    right.barh(place, accuracy, color=COLOURS[name], height=0.5)
     right.text(
         accuracy - 0.02,
         place,

@@ -13,25 +13,30 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from torch.nn.functional import softplus
 
 from kerhrm import KerHRMClassifier
 from kerhrm.estimators import PriceWarning
 
 rng = np.random.default_rng(0)
-directions = np.linalg.qr(rng.normal(size=(64, 2)))[
-    0
-].T  # of meaning, and of a shortcut
+d = 64
+axes_of_both, _ = np.linalg.qr(rng.normal(size=(d, 2)))
+directions = axes_of_both.T  # of meaning, and of a shortcut
 
 
 def embeddings(n, second_source):
-    """Embeddings (n, 64), labels, and whether a row is from the second source."""
+    """Embeddings (n, d), labels, and whether a row is from the second source."""
     y = rng.choice([-1.0, 1.0], n)
     source = rng.random(n) < second_source
-    meaning = np.where(rng.random(n) < 0.8, y, -y)
-    shortcut = np.where(rng.random(n) < 0.95, y, -y) * np.where(source, -1, 1)
-    hidden = np.column_stack([2 * meaning, 3 * shortcut])
-    hidden = hidden + 0.5 * rng.normal(size=(n, 2))
-    X = hidden @ directions + 0.2 * rng.normal(size=(n, 64))
+    meaning_is_right = rng.random(n) < 0.8
+    meaning = np.where(meaning_is_right, y, -y)
+    shortcut_holds = rng.random(n) < 0.95
+    holds = shortcut_holds != source  # in the second source it is reversed
+    shortcut = np.where(holds, y, -y)
+    means = np.column_stack([2 * meaning, 3 * shortcut])
+    hidden = means + 0.5 * rng.normal(size=(n, 2))
+    noise = 0.2 * rng.normal(size=(n, d))
+    X = hidden @ directions + noise
     return X.astype("float32"), y, source
 
 
@@ -47,7 +52,8 @@ model = KerHRMClassifier(network=(), k=10, random_state=0)
 with warnings.catch_warnings(action="ignore", category=PriceWarning):
     model.fit(X, y)
 rare = np.bincount(model.environments_).argmin()
-same = np.mean((model.environments_ == rare) == source)
+in_rare = model.environments_ == rare
+same = np.mean(in_rare == source)
 print(f"predicts by {model.predictor_}; {same:.0%} of the rows in their own source")
 
 # %%
@@ -59,21 +65,28 @@ print(f"predicts by {model.predictor_}; {same:.0%} of the rows in their own sour
 
 def train(environments):
     """Accuracy of a head in each source of the new rows."""
-    head = torch.nn.Linear(X.shape[1], 1)
+    head = torch.nn.Linear(d, 1)
     torch.nn.init.zeros_(head.weight)
     torch.nn.init.zeros_(head.bias)
     optimiser = torch.optim.Adam(head.parameters(), lr=0.03)
-    inputs, signs = torch.from_numpy(X), torch.from_numpy(y).float()
-    masks = [torch.from_numpy(environments == e) for e in np.unique(environments)]
+    inputs = torch.from_numpy(X)
+    signs = torch.from_numpy(y).float()
+    groups = torch.from_numpy(environments)
     for _ in range(300):
-        losses = torch.nn.functional.softplus(-signs * head(inputs)[:, 0])
-        worst = max(losses[mask].mean() for mask in masks)
+        outputs = head(inputs)[:, 0]
+        losses = softplus(-signs * outputs)
+        means = [losses[groups == group].mean() for group in groups.unique()]
+        decay = 1e-3 * head.weight.square().sum()
+        objective = max(means) + decay
         optimiser.zero_grad()
-        (worst + 1e-3 * head.weight.square().sum()).backward()
+        objective.backward()
         optimiser.step()
     with torch.no_grad():
-        right = (head(torch.from_numpy(X_new))[:, 0] > 0).numpy() == (y_new > 0)
-    return right[~source_new].mean(), right[source_new].mean()
+        outputs_new = head(torch.from_numpy(X_new))[:, 0].numpy()
+    right = np.sign(outputs_new) == y_new
+    first = right[~source_new].mean()
+    second = right[source_new].mean()
+    return first, second
 
 
 accuracies = {
@@ -87,10 +100,12 @@ print(accuracies)
 # The picture
 # -----------
 
-BLUE, VERMILION = "#0072B2", "#D55E00"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+
 figure, axes = plt.subplots(figsize=(6.5, 2.9), layout="constrained")
 for place, (first, second) in enumerate(accuracies.values()):
-    axes.plot([first, second], [place, place], color="0.8", zorder=0)
+    axes.hlines(place, first, second, color="0.8", zorder=0)
     axes.plot(first, place, "o", color=BLUE)
     axes.plot(second, place, "o", color=VERMILION)
 first, second = accuracies["no environments"]

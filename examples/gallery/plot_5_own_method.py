@@ -25,7 +25,9 @@ def rows(n, agreement):
     y = rng.choice([-1.0, 1.0], n)
     agrees = rng.random(n) < agreement
     shortcut = np.where(agrees, y, -y) + 0.3 * rng.normal(size=n)
-    return np.column_stack([y + rng.normal(size=n), shortcut]), y, agrees
+    cause = y + rng.normal(size=n)
+    X = np.column_stack([cause, shortcut])
+    return X, y, agrees
 
 
 X, y, agrees = rows(1000, agreement=0.85)
@@ -40,8 +42,10 @@ class FitTwice(ClassifierMixin, BaseEstimator):
     """Logistic regression, again with wrong and right rows of equal weight."""
 
     def fit(self, X, y):
-        wrong = LogisticRegression().fit(X, y).predict(X) != y
-        weights = np.where(wrong, 1 / wrong.mean(), 1 / (~wrong).mean())
+        first = LogisticRegression().fit(X, y)
+        wrong = first.predict(X) != y
+        share = wrong.mean()
+        weights = np.where(wrong, 1 / share, 1 / (1 - share))
         self.model_ = LogisticRegression().fit(X, y, sample_weight=weights)
         self.classes_ = self.model_.classes_
         return self
@@ -58,47 +62,54 @@ class FitTwice(ClassifierMixin, BaseEstimator):
 
 linear = {"network": (), "random_state": 0}
 steps = {"steps": 300, "learning_rate": 0.03}
-kerhrm = {"k": 3, **linear}
-models = {
-    "ERM": ERM(**steps, **linear).fit(X, y),
-    "JTT": JTT(**steps, **linear).fit(X, y),
-    "FitTwice (yours)": FitTwice().fit(X, y),
-    "GroupDRO, groups given": GroupDRO(**steps, **linear).fit(
-        X, y, environments=agrees
-    ),
-    "IRM, groups given": IRM(**steps, **linear).fit(X, y, environments=agrees),
+whitened = {"penalty": "whitened_gradient_variance"}
+without_groups = {
+    "ERM": ERM(**steps, **linear),
+    "JTT": JTT(**steps, **linear),
+    "FitTwice (yours)": FitTwice(),
+    "KerHRM": KerHRMClassifier(k=3, **linear),
+    "KerHRM, whitened penalty": KerHRMClassifier(k=3, options=whitened, **linear),
+}
+with_groups = {
+    "GroupDRO, groups given": GroupDRO(**steps, **linear),
+    "IRM, groups given": IRM(**steps, **linear),
 }
 with warnings.catch_warnings(action="ignore", category=KerhrmWarning):
-    models["KerHRM"] = KerHRMClassifier(**kerhrm).fit(X, y)
-    models["KerHRM, whitened penalty"] = KerHRMClassifier(
-        options={"penalty": "whitened_gradient_variance"}, **kerhrm
-    ).fit(X, y)
+    for model in without_groups.values():
+        model.fit(X, y)
+for model in with_groups.values():
+    model.fit(X, y, environments=agrees)
+models = without_groups | with_groups
 
 errors = {}
 for name, model in models.items():
     wrong = model.predict(X_new) != y_new
-    errors[name] = wrong[agrees_new].mean(), wrong[~agrees_new].mean()
-    print(f"{name}: {errors[name][0]:.2f} where the shortcut holds,", end=" ")
-    print(f"{errors[name][1]:.2f} where it fails")
+    holds = wrong[agrees_new].mean()
+    fails = wrong[~agrees_new].mean()
+    errors[name] = holds, fails
+    print(f"{name}: {holds:.2f} where the shortcut holds, {fails:.2f} where it fails")
 
 # %%
 # The picture
 # -----------
 
-BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "0.45"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+
 ordered = sorted(errors, key=lambda name: max(errors[name]))
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for place, name in enumerate(ordered):
     holds, fails = errors[name]
-    axes.plot([holds, fails], [place, place], color="0.8", zorder=0)
+    axes.hlines(place, holds, fails, color="0.8", zorder=0)
     axes.plot(holds, place, "o", color=BLUE)
     axes.plot(fails, place, "o", color=VERMILION)
-last = errors[ordered[-1]]
-place = len(ordered) - 1
-axes.text(last[0], place - 0.3, "shortcut holds", color=BLUE, ha="left")
-axes.text(last[1], place - 0.3, "shortcut fails", color=VERMILION, ha="right")
+height = place - 0.3  # above the last row
+axes.text(holds, height, "shortcut holds", color=BLUE, ha="left")
+axes.text(fails, height, "shortcut fails", color=VERMILION, ha="right")
 axes.set_yticks(range(len(ordered)), ordered)
-axes.get_yticklabels()[ordered.index("FitTwice (yours)")].set_fontweight("bold")
+labels = axes.get_yticklabels()
+yours = ordered.index("FitTwice (yours)")
+labels[yours].set_fontweight("bold")
 axes.set(xlim=(0, None), ylim=(len(ordered) - 0.5, -0.5))
 axes.set_xlabel("share of wrong labels among new rows")
 axes.set_title(

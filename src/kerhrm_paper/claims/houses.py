@@ -12,6 +12,19 @@ def later(evidence: Evidence, method: str) -> Values:
     return error.weighted({method: 1}, over=LATER_PERIODS)
 
 
+def better_later(
+    evidence: Evidence, method: str, *, than: tuple[str, ...]
+) -> Comparison:
+    """A method has a smaller error than each of some others over the later periods."""
+    error = evidence.cells("figure3", "mse")
+    of_method = later(evidence, method)
+    tests = []
+    for other in than:
+        test = error.better(of_method, than=later(evidence, other))
+        tests.append(test)
+    return all_of(tests)
+
+
 @claim
 def shift_grows_with_the_period(evidence: Evidence) -> Comparison:
     """Claim 48 (5.2, Figure 3): The shift grows with the period.
@@ -43,27 +56,13 @@ def errors_of_erm_and_dro_rise(evidence: Evidence) -> Comparison:
 @claim
 def irm_is_better_than_erm_and_dro(evidence: Evidence) -> Comparison:
     """Claim 50 (5.2, Figure 3): IRM is better than ERM and DRO."""
-    error = evidence.cells("figure3", "mse")
-    irm = later(evidence, "IRM")
-    tests = []
-    for method in ("ERM", "DRO"):
-        baseline = later(evidence, method)
-        test = error.better(irm, than=baseline)
-        tests.append(test)
-    return all_of(tests)
+    return better_later(evidence, "IRM", than=("ERM", "DRO"))
 
 
 @claim
 def kerhrm_is_better_than_eiil_and_hrm(evidence: Evidence) -> Comparison:
     """Claim 51 (5.2, Figure 3): KerHRM outperforms EIIL and HRM."""
-    error = evidence.cells("figure3", "mse")
-    kerhrm = later(evidence, "KerHRM")
-    tests = []
-    for method in ("EIIL", "HRM"):
-        baseline = later(evidence, method)
-        test = error.better(kerhrm, than=baseline)
-        tests.append(test)
-    return all_of(tests)
+    return better_later(evidence, "KerHRM", than=("EIIL", "HRM"))
 
 
 @claim
