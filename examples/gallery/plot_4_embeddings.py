@@ -94,7 +94,8 @@ accuracies = {
     "KerHRM's environments": train(model.environments_),
     "the true sources": train(source),
 }
-print(accuracies)
+for name, (first, second) in accuracies.items():
+    print(f"{name}: {first:.2f} in the first source, {second:.2f} in the second")
 
 # %%
 # The picture

@@ -15,7 +15,8 @@ def v_is_more_informative(_: Evidence) -> ShownByTest:
     Read as standard deviations they do.
     """
     return contradicted_by(
-        "test_printed_sigmas_make_s_more_informative", effect=0.051647
+        "test_identities.py::test_printed_sigmas_make_s_more_informative",
+        effect=0.051647,
     )
 
 

@@ -21,7 +21,7 @@ from kerhrm_paper.claims.evidence import Evidence
 #: of the paper's statements; 21, 36 and 53 were withdrawn (CHANGELOG.md)
 NUMBERS = frozenset(range(1, 55)) - {21, 36, 53}
 DOCSTRING = re.compile(r"Claim (\d+) \((.+?)\): (.+)\.")
-IDENTITIES = "tests/unit/claims/test_identities.py"
+TESTS = "tests/unit/claims"
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ def claim(function: Function) -> Function:
 
 
 def supported_by(test: str, *, effect: float) -> ShownByTest:
-    """A claim that a test of ``test_identities.py`` proves, with what it measures."""
-    return ShownByTest("supported", f"{IDENTITIES}::{test}", effect)
+    """A claim that a test, ``FILE::NAME``, proves, with what it measures."""
+    return ShownByTest("supported", f"{TESTS}/{test}", effect)
 
 
 def contradicted_by(test: str, *, effect: float) -> ShownByTest:
-    """A claim that a test of ``test_identities.py`` refutes, with what it measures."""
-    return ShownByTest("contradicted", f"{IDENTITIES}::{test}", effect)
+    """A claim that a test, ``FILE::NAME``, refutes, with what it measures."""
+    return ShownByTest("contradicted", f"{TESTS}/{test}", effect)

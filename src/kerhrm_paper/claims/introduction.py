@@ -43,7 +43,9 @@ def training_is_linear_regression(_: Evidence) -> ShownByTest:
 
     Effect: share of test labels that differ after 200 steps, mean of eight draws.
     """
-    return supported_by("test_training_is_linear_regression", effect=0.0004)
+    return supported_by(
+        "test_identities_of_fits.py::test_training_is_linear_regression", effect=0.0004
+    )
 
 
 @claim
@@ -99,7 +101,8 @@ def invariance_depends_on_environments(_: Evidence) -> ShownByTest:
     Effect: representations of I_E that are missing in some I_Etr.
     """
     return supported_by(
-        "test_more_environments_leave_fewer_representations", effect=0.0
+        "test_identities.py::test_more_environments_leave_fewer_representations",
+        effect=0.0,
     )
 
 
@@ -110,7 +113,9 @@ def label_given_s_is_stable(_: Evidence) -> ShownByTest:
 
     Effect: total variation between two environments of Table 3, at f(S) = 1.
     """
-    return contradicted_by("test_selection_changes_the_label_given_s", effect=0.043754)
+    return contradicted_by(
+        "test_identities.py::test_selection_changes_the_label_given_s", effect=0.043754
+    )
 
 
 @claim
@@ -120,4 +125,6 @@ def invariant_predictor_is_minimax(_: Evidence) -> ShownByTest:
 
     Effect: its worst risk less the smallest worst risk.
     """
-    return supported_by("test_the_invariant_predictor_is_minimax", effect=0.0)
+    return supported_by(
+        "test_identities.py::test_the_invariant_predictor_is_minimax", effect=0.0
+    )

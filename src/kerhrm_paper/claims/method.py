@@ -17,7 +17,9 @@ def smallest_set_needs_most_variation(_: Evidence) -> ShownByTest:
 
     Effect: pairs of environments with the smallest set but less variation.
     """
-    return contradicted_by("test_any_variation_leaves_the_smallest_set", effect=9.0)
+    return contradicted_by(
+        "test_identities.py::test_any_variation_leaves_the_smallest_set", effect=9.0
+    )
 
 
 @claim
@@ -42,7 +44,9 @@ def reduced_fit_is_the_same(_: Evidence) -> ShownByTest:
 
     Effect: relative distance of w - w_0 and V theta.
     """
-    return supported_by("test_the_reduced_fit_is_the_same", effect=0.0)
+    return supported_by(
+        "test_identities_of_fits.py::test_the_reduced_fit_is_the_same", effect=0.0
+    )
 
 
 @claim
@@ -80,7 +84,9 @@ def clustering_is_convex(_: Evidence) -> ShownByTest:
 
     Effect: nats by which L_c half-way between two optima is above them.
     """
-    return contradicted_by("test_the_clustering_is_not_convex", effect=6.04954)
+    return contradicted_by(
+        "test_identities_of_fits.py::test_the_clustering_is_not_convex", effect=6.04954
+    )
 
 
 @claim
@@ -89,4 +95,6 @@ def kernel_regression_allows_a_large_k(_: Evidence) -> ShownByTest:
 
     Effect: relative distance of the fits by n x n and by k x k systems.
     """
-    return supported_by("test_the_kernel_form_is_the_same", effect=0.0)
+    return supported_by(
+        "test_identities_of_fits.py::test_the_kernel_form_is_the_same", effect=0.0
+    )

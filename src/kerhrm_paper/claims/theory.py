@@ -25,7 +25,9 @@ def variant_part_varies_more(_: Evidence) -> ShownByTest:
 
     Effect: nats, of P(Y|X) less P(Y|Psi_V), at most.
     """
-    return supported_by("test_the_variant_part_varies_more", effect=-0.002141)
+    return supported_by(
+        "test_identities.py::test_the_variant_part_varies_more", effect=-0.002141
+    )
 
 
 @claim
@@ -35,7 +37,10 @@ def objective_is_rate_and_distortion(_: Evidence) -> ShownByTest:
 
     Effect: difference of the two sides.
     """
-    return supported_by("test_the_objective_is_rate_and_distortion", effect=0.0)
+    return supported_by(
+        "test_identities_of_fits.py::test_the_objective_is_rate_and_distortion",
+        effect=0.0,
+    )
 
 
 @claim
@@ -53,7 +58,9 @@ def example_comes_true(_: Evidence) -> ShownByTest:
 
     Effect: distance of the two from those at a large penalty.
     """
-    return supported_by("test_the_example_comes_true", effect=0.0)
+    return supported_by(
+        "test_identities_of_fits.py::test_the_example_comes_true", effect=0.0
+    )
 
 
 @claim
@@ -62,7 +69,9 @@ def printed_inverses_exist(_: Evidence) -> ShownByTest:
 
     Effect: ranks that the two matrices lack.
     """
-    return contradicted_by("test_neither_inverse_exists", effect=987.0)
+    return contradicted_by(
+        "test_identities_of_fits.py::test_neither_inverse_exists", effect=987.0
+    )
 
 
 @claim
