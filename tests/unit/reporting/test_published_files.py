@@ -23,7 +23,6 @@ WORSE = {
     ("table1", "ref: inter-gradient alignment (labels)"),
     ("table3", "DRO"),
     ("table3", "EIIL"),
-    ("table3", "KerHRM"),
 }
 
 
