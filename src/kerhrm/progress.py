@@ -36,6 +36,9 @@ LINE_SECONDS = 60.0  #: between two lines
 BAR_SECONDS = 0.5  #: that a loop takes before it has a bar
 MOST_LOOPS = 2  #: that are shown at a time
 
+#: of a stream that is full, closed, or has no such method: a fit goes on
+UNWRITTEN = (AttributeError, OSError, ValueError)
+
 _watcher: ContextVar["Watcher | None"] = ContextVar("kerhrm_progress", default=None)
 
 
@@ -183,24 +186,27 @@ class Bars(Watcher):
     def advance(self, loop: Loop) -> None:
         """Count an item that is done, and draw the bar."""
         super().advance(loop)
-        loop.bar.update()
+        with contextlib.suppress(*UNWRITTEN):
+            loop.bar.update()
 
     def _begin(self, loop: Loop) -> None:
         from tqdm import tqdm  # which nobody needs who watches nothing
 
         columns, rows = _size(self.stream)
-        loop.bar = tqdm(
-            total=loop.total,
-            desc=loop.what,
-            file=self.stream,
-            leave=len(self.loops) == 1,
-            delay=BAR_SECONDS,
-            ncols=columns,
-            nrows=rows,
-        )
+        with contextlib.suppress(*UNWRITTEN):
+            loop.bar = tqdm(
+                total=loop.total,
+                desc=loop.what,
+                file=self.stream,
+                leave=len(self.loops) == 1,
+                delay=BAR_SECONDS,
+                ncols=columns,
+                nrows=rows,
+            )
 
     def _end(self, loop: Loop) -> None:
-        loop.bar.close()
+        with contextlib.suppress(*UNWRITTEN):
+            loop.bar.close()
 
 
 def _size(stream: TextIO) -> tuple[int, int]:
@@ -297,11 +303,14 @@ def shown_if(verbose: Any) -> Iterator[None]:
 
 def _watcher_of(stream: TextIO) -> Watcher:
     """Bars on a terminal, lines elsewhere."""
-    if stream.isatty():
+    on_terminal = False
+    with contextlib.suppress(*UNWRITTEN):
+        on_terminal = stream.isatty()
+    if on_terminal:
         return Bars(stream)
 
     def write(line: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # as a full disk: a fit goes on
+        with contextlib.suppress(*UNWRITTEN):
             print(line, file=stream, flush=True)
 
     return Lines(write)

@@ -1,5 +1,7 @@
 """Who watches a long loop sees how far it is; who does not sees and pays nothing."""
 
+import errno
+import io
 import os
 import pickle
 import pty
@@ -247,6 +249,46 @@ def test_a_full_disk_ends_no_fit(
     monkeypatch.setattr(sys, "stderr", Closed())
     with shown_if(1):
         assert [*progress(range(3), "iterations")] == [0, 1, 2]
+
+
+class NoTerminal:
+    """What notebooks and loggers put in place of standard error."""
+
+    def __init__(self) -> None:
+        self.written = ""
+
+    def write(self, text: str) -> None:
+        self.written += text
+
+
+class Gone(io.StringIO):
+    """A terminal that takes no more."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [NoTerminal(), Gone(), closed()])
+def test_any_standard_error_ends_no_fit(
+    monkeypatch: pytest.MonkeyPatch, stream: object
+) -> None:
+    monkeypatch.setattr("kerhrm.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("kerhrm.progress.BAR_SECONDS", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with shown_if(1):
+        assert [*progress(range(3), "iterations")] == [0, 1, 2]
+        assert [*progress(range(2), "steps")] == [0, 1]
+    if isinstance(stream, NoTerminal):
+        assert "iterations: 3 of 3" in stream.written
 
 
 # --- estimators -----------------------------------------------------------------------
