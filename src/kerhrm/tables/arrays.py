@@ -19,6 +19,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.tables.index import first_row
+from kerhrm.tables.polars import check_width
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32
@@ -28,8 +29,9 @@ LARGEST = 1e20
 def plain(values: Any, what: str) -> Any:
     """Values without tensors and masks: masked cells are NaN, or None among objects.
 
-    Raises KerhrmError if a tensor cannot be read.
+    Raises KerhrmError if a tensor, or whole numbers of polars, cannot be read.
     """
+    check_width(values, what)
     if isinstance(values, Tensor):
         try:
             if values.dtype == torch.bfloat16:  # which NumPy does not have

@@ -24,7 +24,7 @@ from kerhrm.tables.arrays import (
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
 from kerhrm.tables.loaders import LOADERS, unloaded
-from kerhrm.tables.polars import check_cells
+from kerhrm.tables.polars import check_cells, is_polars
 
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
 
@@ -57,8 +57,10 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         if count > 1:
             problem = f"two columns are called {name!r}"
             raise KerhrmError(problem, "rename or drop one of them")
-    # their numbers would depend on the unit that the dates are stored in
-    dates = any(dtype.kind in "mM" for dtype in _dtypes(X))
+    # their numbers would depend on the unit that the dates are stored in; objects of
+    # polars may be times of day, of which it makes numbers
+    doubtful = "mMO" if is_polars(X) else "mM"
+    dates = any(dtype.kind in doubtful for dtype in _dtypes(X))
     refusal = _not_a_number(X) if dates else None
     if refusal is not None:
         raise refusal

@@ -10,11 +10,17 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 
+#: whole numbers that neither NumPy nor pandas has
+WIDE = ("Int128", "UInt128")
+
+
+def _is_of_polars(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] == "polars"
+
 
 def is_polars(table: Any) -> bool:
     """Whether it is a DataFrame of polars, which holds its rows."""
-    library = type(table).__module__.partition(".")[0]
-    return library == "polars" and hasattr(table, "get_columns")
+    return _is_of_polars(table) and hasattr(table, "get_columns")
 
 
 def of_pandas(table: Any, what: str = "table") -> Any:
@@ -27,6 +33,16 @@ def of_pandas(table: Any, what: str = "table") -> Any:
     columns = {column.name: _column(column, what) for column in table.get_columns()}
     rows = pd.RangeIndex(len(table))
     return pd.DataFrame(columns, rows)
+
+
+def check_width(values: Any, what: str) -> None:
+    """Refuse whole numbers of 128 bits in a table or column of polars."""
+    columns = values.get_columns() if is_polars(values) else [values]
+    for column in columns if _is_of_polars(values) else ():
+        kind = str(getattr(column, "dtype", ""))
+        if kind in WIDE:
+            problem = f"column {column.name!r} of {what} has cells of type {kind}"
+            raise KerhrmError(problem, "cast it to pl.Int64, or to pl.Float64")
 
 
 def check_cells(table: Any, what: str) -> None:
@@ -44,6 +60,7 @@ def _check_cells(column: Any, what: str) -> None:
     if column.dtype.is_nested() or kind == "Object":
         problem = f"column {column.name!r} of {what} has cells of type {kind}"
         raise KerhrmError(problem, "drop it, or make a column of each of their values")
+    check_width(column, what)
 
 
 def _column(column: Any, what: str) -> pd.Series:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm import TangentRidge, table_encoder
+from kerhrm import IRM, KerHRMRegressor, TangentRidge, table_encoder
 from kerhrm.check import check
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.polars import of_pandas
@@ -91,3 +91,37 @@ def test_lists_and_records_are_refused_in_one_line(cells: Any) -> None:
         with pytest.raises(KerhrmError, match=told) as caught:
             use()
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["Int128", "UInt128"])
+def test_whole_numbers_of_128_bits_are_refused_wherever_they_stand(kind: str) -> None:
+    if not hasattr(pl, kind):
+        pytest.skip("this polars has no such type")
+    rows = np.column_stack([np.arange(4.0), np.arange(4.0) % 2])
+    wide = pl.Series("b", [1, 2, 3, 4], dtype=getattr(pl, kind))
+    table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 5.0], "b": wide})
+    model = TangentRidge(task="regression", network=())
+    given = IRM(task="regression", network=())
+    fit = KerHRMRegressor().fit
+    told = f"column 'b' of .* has cells of type {kind}; cast it to pl.Int64"
+    for use in (
+        lambda: model.fit(table, rows[:, 0]),
+        lambda: model.fit(rows, wide),
+        lambda: model.fit(rows, rows[:, 0], sample_weight=wide),
+        lambda: given.fit(rows, rows[:, 0], environments=wide),
+        lambda: fit(rows, rows[:, 0], auxiliary=wide),
+        lambda: fit(rows, rows[:, 0], auxiliary=table),
+        lambda: table_encoder().fit(table),
+        lambda: check(table, "a"),
+    ):
+        with pytest.raises(KerhrmError, match=told):
+            use()
+
+
+def test_times_of_day_are_no_features_of_polars_either() -> None:
+    times = [dt.time(hour) for hour in range(4)]
+    cells = {"a": [1.0, 2.0, 3.0, 5.0], "b": times}
+    told = "column 'b' must hold numbers; got '00:00:00'"
+    for table in (pd.DataFrame(cells), pl.DataFrame(cells)):
+        with pytest.raises(KerhrmError, match=told):
+            TangentRidge(task="regression").fit(table, np.arange(4.0))
