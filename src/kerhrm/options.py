@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PydanticUserError,
     ValidationError,
     model_validator,
 )
@@ -174,3 +175,8 @@ def check_declared(options: Any) -> None:
         options.parse(defaults, where=f"default of {options.__name__}.")
     except KerhrmError as error:
         raise KerhrmError(error.problem, "correct the default, or its range") from error
+    except PydanticUserError as error:  # as a type imported for type checkers alone
+        first_sentence, *_ = error.message.split(";")
+        problem = f"options {first_sentence.strip()}"
+        hint = "import the types of its options where it is defined, not under "
+        raise KerhrmError(problem, f"{hint}TYPE_CHECKING") from error

@@ -227,6 +227,9 @@ def check_method(name: str, method: Any) -> None:
     if not isinstance(method, Method) or method.name != name:
         hint = "let its package's entry point load to a Method of that name"
         raise KerhrmError(f"it is not a Method called {name}", hint)
+    if not isinstance(method.name, str):
+        problem = f"its name must be text; got {shown(method.name)}"
+        raise KerhrmError(problem, 'write Method("name", MyOptions, train)')
     check_declared(method.options)
     check_by_name(method.train, "train")
     _check_names("outputs", method.outputs, known=())

@@ -5,6 +5,7 @@ import importlib.util
 import re
 import shutil
 import sys
+import traceback
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,13 @@ class MethodFile:
 
     def install(self, folder: Path) -> None:
         """Write a folder for ``sys.path``: a copy of the file, with the entry point of
-        its method; what was there goes."""
+        its method; what was there goes.
+
+        Raises KerhrmError if the file itself would go.
+        """
+        if folder.resolve() in self.path.resolve().parents:
+            problem = f"{self.path} lies in {folder}, which is written again"
+            raise FileError(problem, "copy it to another folder, and give the copy")
         shutil.rmtree(folder, ignore_errors=True)
         copy = folder / f"{self.module}.py"
         info = folder / f"{self.module}-0.dist-info"
@@ -152,10 +159,20 @@ def _imported(path: Path) -> ModuleType:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the file's code may do anything
         del sys.modules[name]
-        what = shortened(f"{type(error).__name__}: {error}", 200)
+        where = _line(error, str(spec.origin))
+        parts = [type(error).__name__, *filter(None, [str(error)])]
+        what = shortened(f"{where}{': '.join(parts)}", 200)
         hint = "correct it; it must import by itself, with what is installed"
         raise KerhrmError(f"{path} cannot be imported: {what}", hint) from error
     return module
+
+
+def _line(error: BaseException, file: str) -> str:
+    """Where in a file an error comes from; empty if it never ran, as with its syntax,
+    whose error names the line itself."""
+    frames = traceback.extract_tb(error.__traceback__)
+    numbers = [frame.lineno for frame in frames if frame.filename == file]
+    return f"line {numbers[-1]}: " if numbers else ""
 
 
 def _method(path: Path, module: ModuleType) -> Method:

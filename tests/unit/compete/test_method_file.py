@@ -80,7 +80,18 @@ def test_outputs_have_a_title_each(write: Write) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("METHOD = M", "1 / 0\nMETHOD = M", "ZeroDivisionError: division by zero"),
+        ("METHOD = M", "1 / 0\nMETHOD = M", "line 42: ZeroDivisionError: division by"),
+        (
+            "METHOD = M",
+            "assert False\nMETHOD = M",
+            "line 42: AssertionError; correct it",
+        ),
+        ('"my_method"', "3", "its name must be text; got 3"),
+        (
+            "share: Probability",
+            "share: 'Absent'",
+            "not fully defined; import the types",
+        ),
         ("METHOD = M", "import nothing_here\nMETHOD = M", "No module named"),
         ("METHOD = M", "raise SystemExit(3)\nMETHOD = M", "SystemExit: 3"),
         ("METHOD = M", "METHOD = = M", "SyntaxError"),
@@ -130,6 +141,18 @@ def test_jobs_find_an_installed_method(method: MethodFile, tmp_path: Path) -> No
     assert found == ["compete_mine-0.dist-info", "compete_mine.py"]
     code = "from kerhrm import METHODS; print(METHODS['my_method'].train.__module__)"
     assert run(code, site).strip() == "compete_mine"
+
+
+def test_a_contest_of_its_own_copy_deletes_nothing(
+    method: MethodFile, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    method.install(site)
+    copy = site / "compete_mine.py"
+    of_copy = load_method(copy, [], [])
+    with pytest.raises(KerhrmError, match=r"which is written again; copy it to"):
+        of_copy.install(site)
+    assert copy.read_text() == TEMPLATE
 
 
 def test_a_template_replaces_nothing(tmp_path: Path) -> None:
