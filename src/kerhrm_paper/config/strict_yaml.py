@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 
 Tree = dict[str, Any]
 MAX_VALUES = 50_000  #: of a file, aliases counted as often as they stand
@@ -104,10 +104,15 @@ def read_yaml(path: Path) -> Tree:
 
 def _unreadable(name: str, error: Exception) -> KerhrmError:
     """Error of a file that is no YAML, in one line with the number of its line."""
+    if isinstance(error, OSError):
+        problem = f"{name}: {error.strerror or error}"
+        return FileError(problem, "give the path of a YAML file")
+    if isinstance(error, UnicodeDecodeError):
+        problem = f"{name}: is not in UTF-8: {error.reason} at byte {error.start}"
+        return KerhrmError(problem, "save it as UTF-8")
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1} " if mark else ""
     reason = getattr(error, "problem", None)
-    reason = reason or getattr(error, "strerror", None)
     words = str(reason or error).split()
     return KerhrmError(
         f"{name}: {where}cannot be read as YAML: {' '.join(words)}",

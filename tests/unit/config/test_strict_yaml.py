@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.config.own_table import OwnTable
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.strict_yaml import (
@@ -140,3 +140,12 @@ def test_the_text_keys_are_those_of_the_models() -> None:
         if isinstance(field.default, str)
     ]
     assert set(TEXTS) == {*texts, "raw_dir", *OWN_KEYS}
+
+
+def test_what_is_no_text_file_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "latin.yaml").write_bytes("device: é".encode("latin-1"))
+    with pytest.raises(KerhrmError, match=r"is not in UTF-8: .*; save it as UTF-8"):
+        read_yaml(tmp_path / "latin.yaml")
+    for name, reason in (("none.yaml", "No such file"), (".", "Is a directory")):
+        with pytest.raises(FileError, match=f"{reason}.*; give the path of a YAML"):
+            read_yaml(tmp_path / name)
