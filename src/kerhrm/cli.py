@@ -64,7 +64,11 @@ class Parser(argparse.ArgumentParser):
             self.exit(2, f"kerhrm: error: {text}\n")
         if message.startswith("argument --") and message.endswith("one argument"):
             option = message.split()[1].rstrip(":").partition("/")[0]
-            message += f"; write one that begins with - as {option}=-name"
+            choices = self._option_string_actions[option].choices
+            if choices is None:
+                message += f"; write one that begins with - as {option}=-name"
+            else:
+                message += f"; write {option} {' or '.join(choices)}"
         super().error(message)
 
 

@@ -57,6 +57,15 @@ def test_bash_completes(
     assert done.stdout.split() == completed.split()
 
 
+def test_a_shell_that_is_missing_has_its_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--print-completion"])
+    told = "expected one argument; write --print-completion bash or zsh\n"
+    assert capsys.readouterr().err.endswith(told)
+
+
 def test_zsh_has_a_script_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed("zsh", capsys).startswith("#compdef kerhrm")
 
