@@ -32,8 +32,8 @@ _LOCK = threading.RLock()
 
 HINT = "return an nn.Module that maps points (n, d) to (n,) or (n, 1)"
 N_POINTS = 16  #: that a module is tried on
-#: in what PyTorch raises where it cannot differentiate a module's code
-UNTRACED = ("vmap", "functorch", "setup_context", "derivative for", "functional")
+#: in what PyTorch raises where the machine fails, and not a module's code
+OF_MACHINE = ("memory", "CUDA", "cuDNN", "cuBLAS", "CUBLAS")
 
 
 @dataclass(frozen=True)
@@ -254,14 +254,14 @@ def derivatives_of(network: Network) -> Iterator[None]:
         yield
     except (RuntimeError, NotImplementedError) as error:
         text = str(error)
-        untraced = any(word in text for word in UNTRACED)
-        if not isinstance(network, ModuleNetwork) or not untraced:
+        of_machine = any(word in text for word in OF_MACHINE)
+        if not isinstance(network, ModuleNetwork) or of_machine:
             raise
         name = type(network.module).__name__
         first_line, *_ = text.strip().split("\n")
         problem = f"has no tangent features: {first_line}"
-        hint = "write forward with PyTorch's operations alone, without numpy() and "
-        hint += "branches on values; or train it by ERM"
+        hint = "write forward with PyTorch's operations alone, without numpy(), "
+        hint += "checkpoints and branches on values; or train it by ERM"
         raise _refused(name, problem, hint) from error
 
 

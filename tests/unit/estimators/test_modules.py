@@ -10,6 +10,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from kerhrm import (
     ERM,
@@ -19,6 +20,7 @@ from kerhrm import (
     TangentRidge,
     build,
 )
+from kerhrm.networks.modules import derivatives_of, of_module
 from tests.unit.estimators.conftest import SMALL, flipped_labels, flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
@@ -266,12 +268,49 @@ class Branching(nn.Module):
         return self.layer(x)
 
 
-def test_what_cannot_be_differentiated_point_by_point_is_told() -> None:
+class Recurrent(nn.Module):
+    """Its cell writes into a state that all points share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.GRU(1, 4, batch_first=True)
+        self.after = nn.Linear(4, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        states, _ = self.layer(x[..., None])
+        return self.after(states[:, -1])
+
+
+class Checkpointed(nn.Module):
+    """It computes its hidden layer twice, to save memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before = nn.Linear(3, 4)
+        self.after = nn.Linear(4, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = checkpoint(self.before, x, use_reentrant=False)
+        return self.after(hidden)
+
+
+@pytest.mark.parametrize("kind", [Branching, Recurrent, Checkpointed])
+def test_what_cannot_be_differentiated_point_by_point_is_told(
+    kind: type[nn.Module],
+) -> None:
     """ERM needs no such derivatives."""
-    erm = ERM(task="regression", network=Branching(), steps=2)
+    erm = ERM(task="regression", network=kind(), steps=2)
     erm.fit(SLOPES.x, SLOPES.y)
-    start = SMALL | {"network": Branching()}
+    start = SMALL | {"network": kind()}
     model = KerHRMRegressor(**start)
-    words = "module 'Branching' has no tangent features: .*; write forward .* by ERM"
+    words = f"'{kind.__name__}' has no tangent features: .*; write forward .* by ERM"
     with pytest.raises(KerhrmError, match=words):
         model.fit(SLOPES.x, SLOPES.y)
+
+
+def test_a_machine_without_memory_is_no_fault_of_a_module() -> None:
+    network = of_module(nn.Linear(3, 1), 3)
+    full = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"
+    starts = "DefaultCPUAllocator: can't allocate"
+    with pytest.raises(RuntimeError, match=starts), derivatives_of(network):
+        raise RuntimeError(full)
