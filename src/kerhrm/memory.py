@@ -61,8 +61,9 @@ def _of_machine() -> int | None:
     kilobytes = 0
     for line in lines:
         name, _, value = line.partition(":")
-        if name in ("MemTotal", "SwapTotal"):
-            kilobytes += int(value.split()[0])
+        number = value.removesuffix("kB").strip()
+        if name in ("MemTotal", "SwapTotal") and number.isdigit():
+            kilobytes += int(number)
     return 1024 * kilobytes or None
 
 

@@ -51,6 +51,23 @@ def test_a_system_without_numbers_refuses_nothing(
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MemTotal:  3 kB\nMemFree:  1 kB\nSwapTotal:  2 kB\n", 5 * 1024),
+        ("MemTotal:  3 kB\nSwapTotal:\n", 3 * 1024),
+        ("MemTotal:  unknown\n", None),
+        ("", None),
+    ],
+)
+def test_a_system_may_leave_numbers_out(
+    groups: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: int | None
+) -> None:
+    (groups / "meminfo").write_text(text)
+    monkeypatch.setattr(memory, "MEMINFO", groups / "meminfo")
+    assert memory_limit() == expected
+
+
+@pytest.mark.parametrize(
     ("line", "folder", "file"),
     [
         ("0::/jobs/7/step", "jobs/7", "memory.max"),
