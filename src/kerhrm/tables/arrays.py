@@ -31,7 +31,8 @@ def plain(values: Any, what: str) -> Any:
 
     Raises KerhrmError if a tensor, or whole numbers of polars, cannot be read.
     """
-    check_width(values, what)
+    if hasattr(values, "to_arrow"):  # of polars
+        check_width(values, what)
     if isinstance(values, Tensor):
         try:
             if values.dtype == torch.bfloat16:  # which NumPy does not have

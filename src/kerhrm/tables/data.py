@@ -24,7 +24,7 @@ from kerhrm.tables.arrays import (
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
 from kerhrm.tables.loaders import LOADERS, unloaded
-from kerhrm.tables.polars import check_cells, is_polars
+from kerhrm.tables.polars import check_cells
 
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
 
@@ -49,17 +49,17 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     """
     if isinstance(X, LOADERS):
         X, _ = unloaded(X, needs_y=False)
+    doubtful = "mM"
     if is_frame(X) and not isinstance(X, pd.DataFrame):
         check_cells(X, "X")
+        doubtful += "O"  # objects may be times of day, which polars makes numbers
     X = _dense(plain(X, "X"))
     names = list(getattr(X, "columns", ()))
     for name, count in Counter(names).items():
         if count > 1:
             problem = f"two columns are called {name!r}"
             raise KerhrmError(problem, "rename or drop one of them")
-    # their numbers would depend on the unit that the dates are stored in; objects of
-    # polars may be times of day, of which it makes numbers
-    doubtful = "mMO" if is_polars(X) else "mM"
+    # their numbers would depend on the unit that the dates are stored in
     dates = any(dtype.kind in doubtful for dtype in _dtypes(X))
     refusal = _not_a_number(X) if dates else None
     if refusal is not None:
