@@ -41,7 +41,8 @@ def dro_resists_slightly(evidence: Evidence) -> Comparison:
     settings = [evidence.cells("table1", "test_acc", rate) for rate in RATES]
     tests = [accuracy.better("DRO", than="ERM") for accuracy in settings]
     for accuracy in settings:
-        of_both = accuracy.weighted({CEILING: 1, "ERM": 1})
+        weights = {CEILING: 1, "ERM": 1}
+        of_both = accuracy.weighted(weights)
         twice_dro = accuracy.weighted({"DRO": 2})
         test = accuracy.more(of_both, than=twice_dro)
         tests.append(test)
@@ -61,7 +62,8 @@ def eiil_is_best_in_training_only(evidence: Evidence) -> Comparison:
         tests += [accuracy.more("EIIL", than=method) for method in others]
     for rate in RATES:
         accuracy = evidence.cells("table1", "test_acc", rate)
-        halfway = accuracy.weighted({CEILING: 0.5}, constant=0.25)
+        half = {CEILING: 0.5}
+        halfway = accuracy.weighted(half, constant=0.25)
         test = accuracy.more(halfway, than="EIIL")
         tests.append(test)
     return all_of(tests)

@@ -73,7 +73,8 @@ def correlated(measure: str, correlations: ArrayLike, points: float) -> Comparis
     facts = summarise(correlations)
     n_points = facts["n_seeds"] * (points - 1)
     z = facts["mean"] * n_points**0.5
-    p_for = float(stats.norm.sf(z))
+    probability = stats.norm.sf(z)
+    p_for = float(probability)
     return _single(measure, facts, p_for)
 
 
@@ -99,8 +100,10 @@ def steady(measure: str, values: ArrayLike, below: float) -> Comparison:
     degrees = int(facts["n_seeds"]) - 1
     p_for = low = high = NAN
     if degrees > 0 and not np.isnan(std):
-        statistic = degrees * (std / below) ** 2
-        p_for = float(stats.chi2.cdf(statistic, degrees))
+        ratio = std / below
+        statistic = degrees * ratio**2
+        probability = stats.chi2.cdf(statistic, degrees)
+        p_for = float(probability)
         tails = [LEVEL / 2, 1 - LEVEL / 2]
         quantiles = stats.chi2.isf(tails, degrees)
         bounds = std * (degrees / quantiles) ** 0.5
@@ -151,8 +154,10 @@ def at_least(m: int, tests: Iterable[Comparison]) -> Comparison:
         deciding = by_support[m - 1]
         opposing = sorted(test.p_against for test in tests)
         n_left = n - m
-        p_for = min(1.0, (n_left + 1) * deciding.p_for)
-        p_against = min(1.0, m * opposing[n_left])
+        corrected_for = (n_left + 1) * deciding.p_for
+        corrected_against = m * opposing[n_left]
+        p_for = min(1.0, corrected_for)
+        p_against = min(1.0, corrected_against)
     return replace(
         deciding,
         p_for=p_for,

@@ -84,15 +84,19 @@ class Quantities:
         settings = over or [at]
         columns = []
         for setting, name in product(settings, weights):
-            columns.append(self.look(name, setting))
+            values = self.look(name, setting)
+            columns.append(values)
         by_seed = pd.concat(columns, axis=1, join="inner")
         if by_seed.empty:
-            raise MissingCell(f"no seed that {', '.join(weights)} share")
+            names = ", ".join(weights)
+            raise MissingCell(f"no seed that {names} share")
         n_settings = len(settings)
         of_setting = list(weights.values())
-        factors = np.tile(of_setting, n_settings) / n_settings
+        repeated = np.tile(of_setting, n_settings)
+        factors = repeated / n_settings
         sums = by_seed.to_numpy() @ factors
-        total = pd.Series(sums + constant, by_seed.index)
+        sums = sums + constant
+        total = pd.Series(sums, by_seed.index)
         terms: dict[str, object] = {}
         for name, weight in weights.items():
             term = f"{name} @ {at}" if at else name
@@ -101,13 +105,16 @@ class Quantities:
             terms["constant"] = constant
         if over:
             terms["over"] = [*over]
-        return Values(json.dumps(terms), total)
+        name_of_sum = json.dumps(terms)
+        return Values(name_of_sum, total)
 
     def better(self, ours: Operand, than: Operand, by: float = 0.0) -> Comparison:
         """By the metric, the first is better in the mean over seeds, ``by`` so much."""
         a, b = self._shared(ours, than)
         text = f"{_text(ours)} better than {_text(than)}"
-        merit = self.merit(a) - self.merit(b)
+        merit_of_first = self.merit(a)
+        merit_of_second = self.merit(b)
+        merit = merit_of_first - merit_of_second
         return self._test(comparison.more, text, merit, by)
 
     def more(self, ours: Operand, than: Operand, by: float = 0.0) -> Comparison:
@@ -127,7 +134,8 @@ class Quantities:
     def steady(self, ours: str, below: float) -> Comparison:
         """The standard deviation over seeds is below a limit."""
         values = self.look(ours, "")
-        return self._test(comparison.steady, f"{ours} steady", values, below)
+        text = f"{ours} steady"
+        return self._test(comparison.steady, text, values, below)
 
     def rising(self, ours: str, over: Sequence[str]) -> Comparison:
         """The rank correlation with the order of the settings is positive."""
@@ -138,12 +146,14 @@ class Quantities:
         for row in by_seed.to_numpy():
             correlation = comparison.rank_correlation(row, order)
             correlations.append(correlation)
-        return self._test(comparison.more, f"{ours} rising", correlations, 0.0)
+        text = f"{ours} rising"
+        return self._test(comparison.more, text, correlations, 0.0)
 
     def correlated(self, ours: str, points: float) -> Comparison:
         """A rank correlation over so many points is positive."""
         values = self.look(ours, "")
-        return self._test(comparison.correlated, f"{ours} positive", values, points)
+        text = f"{ours} positive"
+        return self._test(comparison.correlated, text, values, points)
 
     def following(
         self, others: "Quantities", name: str, over: Sequence[str], by: float
@@ -153,10 +163,12 @@ class Quantities:
         for quantities in (self, others):
             columns = [quantities.look(name, setting) for setting in over]
             by_seed = pd.concat(columns, axis=1, join="inner")
-            pairs.append(by_seed.to_numpy())
+            of_all_seeds = by_seed.to_numpy()
+            pairs.append(of_all_seeds)
         correlations = []
         for a, b in zip(*pairs, strict=True):
-            correlations.append(comparison.rank_correlation(a, b))
+            correlation = comparison.rank_correlation(a, b)
+            correlations.append(correlation)
         text = f"{name} following {others.place}"
         return self._test(comparison.more, text, correlations, by)
 
@@ -220,7 +232,8 @@ class Evidence:
         """Methods of a table by a metric, in one setting unless :meth:`at` others."""
 
         def look(method: str, elsewhere: str) -> pd.Series:
-            return self.cell(table, elsewhere or setting, method, metric)
+            at = elsewhere or setting
+            return self.cell(table, at, method, metric)
 
         place = f"{metric}, {setting}" if setting else metric
         merit = METRICS[metric].merit or operator.pos
@@ -236,7 +249,11 @@ class Evidence:
         by_seed = self.numbers[name]
         means = by_seed.mean().round(4)
         means = means.to_dict()
-        return Quantities(lambda number, _: by_seed[number], means=means)
+
+        def look(number: str, _: str) -> pd.Series:
+            return by_seed[number]
+
+        return Quantities(look, means=means)
 
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
         """Values by seed, of the method's own selection criterion.
@@ -250,7 +267,8 @@ class Evidence:
             raise MissingCell(f"{table} has {replaced}")
         keys = {"setting": setting, "method": method, "metric": metric}
         for column, wanted in keys.items():
-            rows = where(rows, **{column: wanted})
+            key = {column: wanted}
+            rows = where(rows, **key)
             if rows.empty:
                 raise MissingCell(f"no {wanted} in {table}")
         selections = rows["selection"]
@@ -259,4 +277,5 @@ class Evidence:
             selection = POOLED
         rows = where(rows, selection=selection)
         seeds = rows["seed"].astype(str)
-        return rows.set_index(seeds)["value"]
+        by_seed = rows.set_index(seeds)
+        return by_seed["value"]

@@ -9,7 +9,8 @@ from kerhrm_paper.claims.settings import FIRST_PERIOD, LATER_PERIODS
 def later(evidence: Evidence, method: str) -> Values:
     """Mean squared error of a method, the mean over the later periods."""
     error = evidence.cells("figure3", "mse")
-    return error.weighted({method: 1}, over=LATER_PERIODS)
+    weights = {method: 1}
+    return error.weighted(weights, over=LATER_PERIODS)
 
 
 def better_later(
@@ -20,7 +21,8 @@ def better_later(
     of_method = later(evidence, method)
     tests = []
     for other in than:
-        test = error.better(of_method, than=later(evidence, other))
+        of_other = later(evidence, other)
+        test = error.better(of_method, than=of_other)
         tests.append(test)
     return all_of(tests)
 
@@ -47,7 +49,8 @@ def errors_of_erm_and_dro_rise(evidence: Evidence) -> Comparison:
     tests = []
     for method in ("ERM", "DRO"):
         last = error.at(last_period, method)
-        twice_first = error.weighted({method: 2}, at=FIRST_PERIOD)
+        twice = {method: 2}
+        twice_first = error.weighted(twice, at=FIRST_PERIOD)
         test = error.more(last, than=twice_first)
         tests.append(test)
     return all_of(tests)

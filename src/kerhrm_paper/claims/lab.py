@@ -97,7 +97,8 @@ class Lab:
         self.seed = seed
         self.size = size
         options = OPTIONS[generator](size)
-        data = PaperData(generator, options).draw(seed)
+        generated = PaperData(generator, options)
+        data = generated.draw(seed)
         points = inputs(data, size.width)
         features = NTFMap.fit(points.network, points.x, size.k)
         self.problem = reduced(points, features)
@@ -108,7 +109,8 @@ class Lab:
         self.psi_test, self.f0_test = features.transform(self.x_test)
         _, d = points.x.shape
         mixing = mixing_matrix("fixed", d, 0)
-        unmixed = points.x.double() @ torch.from_numpy(mixing)
+        unscramble = torch.from_numpy(mixing)
+        unmixed = points.x.double() @ unscramble
         parts = unmixed.unflatten(-1, (2, -1))
         sums = parts.sum(-1)
         self.s, self.v = sums.unbind(-1)
@@ -119,7 +121,9 @@ class Lab:
 
         Where A, the sign of V's sum, agrees with the label, or not.
         """
-        signs = self.v.sign() == self.problem.y.sign()
+        sign_of_v = self.v.sign()
+        sign_of_y = self.problem.y.sign()
+        signs = sign_of_v == sign_of_y
         agrees = signs.double()
         return torch.stack([agrees, 1 - agrees], -1)
 
@@ -127,7 +131,8 @@ class Lab:
     def fit(self) -> Fit:
         """Algorithm 1."""
         size = self.size
-        counts = {min(10, size.k), size.k}
+        few = min(10, size.k)
+        counts = {few, size.k}
         k = sorted(counts)
         options = KerHRMOptions(k=k, n_init=size.n_init)
         return fit(self.problem, options)
@@ -138,7 +143,8 @@ class Lab:
         penalty = GradientVariance()
         target = self.problem.target
         risks = environment_risks(psi, target, memberships, ridge=1e-6)
-        weight = alpha * float(penalty.unit(psi))
+        unit = penalty.unit(psi)
+        weight = alpha * float(unit)
         return penalty.minimise(risks, weight)
 
     def accuracy(self, model: Tensor | Callable[[Tensor], Tensor]) -> float:
@@ -164,7 +170,8 @@ class Lab:
     def mixtures(self, psi: Tensor) -> Mixture:
         """Mixtures of two from random starts."""
         n_init = self.size.n_init
-        starts = random_starts(self.seed, n_init, len(psi), 2, "claims")
+        n = len(psi)
+        starts = random_starts(self.seed, n_init, n, 2, "claims")
         return fit_mixture(psi, self.problem.target, starts, ridge=RIDGE)
 
     def explore(self, psi: Tensor) -> Tensor:
@@ -173,11 +180,14 @@ class Lab:
         The last choice is one like the label.
         """
         mixtures = self.mixtures(psi)
-        memberships = mixtures.responsibilities(psi, self.problem.target)
+        target = self.problem.target
+        memberships = mixtures.responsibilities(psi, target)
         bins = label_bins(self.problem.y)
         information = label_information(memberships, bins)
-        repeats = information > KerHRMOptions().max_label_information
+        most = KerHRMOptions().max_label_information
+        repeats = information > most
         if repeats.all():
             repeats = torch.zeros_like(repeats)
         objective = mixtures.objective.masked_fill(repeats, torch.inf)
-        return memberships[objective.argmin()]
+        likeliest = objective.argmin()
+        return memberships[likeliest]

@@ -17,11 +17,14 @@ def r_is_a_correlation(evidence: Evidence) -> Comparison:
     falling = ("r=-1.1", "r=-1.5", "r=-1.9", "r=-2.3", "r=-2.9")
     tests = []
     for low, high in pairwise(rising):
-        tests.append(correlation.more(high, than=low))
+        larger = correlation.more(high, than=low)
+        tests.append(larger)
     for high, low in pairwise(falling):
-        tests.append(correlation.more(high, than=low))
-    tests.append(correlation.more("r=1.1", than=0))
-    tests.append(correlation.more(0, than="r=-1.1"))
+        larger = correlation.more(high, than=low)
+        tests.append(larger)
+    positive = correlation.more("r=1.1", than=0)
+    negative = correlation.more(0, than="r=-1.1")
+    tests += [positive, negative]
     return all_of(tests)
 
 
@@ -32,7 +35,8 @@ def erm_dro_eiil_have_high_errors(evidence: Evidence) -> Comparison:
 
     Higher than the mean of the three other methods.
     """
-    others = dict.fromkeys(("HRM", "IRM", "KerHRM"), 1 / 3)
+    names = ("HRM", "IRM", "KerHRM")
+    others = dict.fromkeys(names, 1 / 3)
     tests = []
     for selection in SELECTIONS:
         for metric in ("mean_error", "error_sd"):
@@ -73,7 +77,8 @@ def kerhrm_has_the_lowest_error(evidence: Evidence) -> Comparison:
     for selection in SELECTIONS:
         error = evidence.cells("table3", "mean_error", selection)
         tests = [error.better("KerHRM", than=baseline) for baseline in BASELINES]
-        lowest.append(all_of(tests))
+        best = all_of(tests)
+        lowest.append(best)
     return at_least(5, lowest)
 
 
@@ -84,7 +89,8 @@ def kerhrm_is_ahead_in_scenario_2(evidence: Evidence) -> Comparison:
     By the mean error of the five baselines less KerHRM's.
     """
     error = evidence.cells("table3", "mean_error")
-    lead = dict.fromkeys(BASELINES, 0.2) | {"KerHRM": -1}
+    lead = dict.fromkeys(BASELINES, 0.2)
+    lead["KerHRM"] = -1
     in_scenario_2 = error.weighted(lead, over=SCENARIO_2)
     in_scenario_1 = error.weighted(lead, over=SCENARIO_1)
     return error.more(in_scenario_2, than=in_scenario_1)

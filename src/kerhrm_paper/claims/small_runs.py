@@ -62,7 +62,8 @@ def variant_part(lab: Lab) -> Numbers:
     psi = lab.problem.psi_train
     theta = lab.direction(lab.perfect)
     left = orthogonal_update(psi, theta)
-    along = psi @ (theta / theta.norm())
+    unit = theta / theta.norm()
+    along = psi @ unit
     of_left = lab.explore(left)
     of_along = lab.explore(along[:, None])
     attribute = lab.v.sign()
@@ -82,7 +83,8 @@ def _explained(features: Tensor, target: Tensor) -> float:
     features = features - features.mean(0)
     target = target - target.mean()
     inverse = torch.linalg.pinv(features, rtol=1e-8)
-    fitted = features @ (inverse @ target)
+    coefficients = inverse @ target
+    fitted = features @ coefficients
     residuals = target - fitted
     residual_squares = (residuals**2).sum()
     squares = (target**2).sum()
@@ -112,7 +114,8 @@ def low_rank(lab: Lab) -> Numbers:
     On validation points.
     """
     regressed = Lab("regression", lab.seed, lab.size)
-    options = ERMOptions(steps=2 * lab.size.steps)
+    steps = 2 * lab.size.steps
+    options = ERMOptions(steps=steps)
     fitted = train_erm(regressed.inputs, options)
     network = fitted.networks["model"]
     with torch.no_grad():
@@ -139,28 +142,33 @@ def _best_ridge(lab: Lab, *, reduced: bool) -> tuple[float, float]:
     inputs = lab.inputs
     y = problem.y_validation
     if reduced:
-        kernel = problem.psi_train @ problem.psi_train.mT
-        cross = problem.psi_validation @ problem.psi_train.mT
+        psi = problem.psi_train
+        kernel = psi @ psi.mT
+        cross = problem.psi_validation @ psi.mT
     else:
         features, _ = extract(inputs.network, inputs.x)
         new, _ = extract(inputs.network, inputs.x_validation)
         kernel = features.kernel(features).double()
         cross = new.kernel(features).double()
-    identity = torch.eye(len(kernel), dtype=kernel.dtype)
-    units = kernel.diagonal().mean() * identity
+    n = len(kernel)
+    identity = torch.eye(n, dtype=kernel.dtype)
+    mean_eigenvalue = kernel.diagonal().mean()
+    units = mean_eigenvalue * identity
     weights = []
     for ridge in RIDGES:
         regularised = kernel + ridge * units
         of_ridge = torch.linalg.solve(regularised, problem.target)
         weights.append(of_ridge)
-    changes = torch.stack(weights) @ cross.mT
+    every_weight = torch.stack(weights)
+    changes = every_weight @ cross.mT
     outputs = problem.f0_validation + changes
     squared = (outputs - y) ** 2
     errors = squared.mean(-1)
     best = int(errors.argmin())
-    best_outputs = outputs[best]
-    share = accuracy(best_outputs.numpy(), y.numpy())
-    return float(share), float(errors[best])
+    best_outputs = outputs[best].numpy()
+    share = accuracy(best_outputs, y.numpy())
+    error = errors[best]
+    return float(share), float(error)
 
 
 def cosine_penalty(lab: Lab) -> Numbers:
@@ -171,12 +179,14 @@ def cosine_penalty(lab: Lab) -> Numbers:
     start = lab.inputs.network
     last = lab.fit.directions[-1]
     end = last.winner(1)
-    options = KerHRMOptions(steps=lab.size.steps, check_every=None)
+    steps = lab.size.steps
+    options = KerHRMOptions(steps=steps, check_every=None)
     penalised, _ = train_igd(start, x, problem, end, COSINE_WEIGHT, options)
     free, _ = train_igd(start, x, problem, end, 0.0, options)
     rotated = end.theta / problem.s
     coefficients = problem.u @ rotated
-    linearised = Linearisation.along(start, x, coefficients[:, None])
+    as_column = coefficients[:, None]
+    linearised = Linearisation.along(start, x, as_column)
     changes = []
     directions = []
     for name, weight in penalised.weights.items():
@@ -200,16 +210,19 @@ def corrupted(lab: Lab) -> Numbers:
     """Environments ever more corrupted: the rank correlation of what is learned."""
     random = stream(lab.seed, "claims", "corruption")
     n = len(lab.perfect)
-    draws = torch.from_numpy(random.random(n))
+    uniform = random.random(n)
+    draws = torch.from_numpy(uniform)
     accuracies = []
     for share in CORRUPTED:
         is_wrong = draws[:, None] < share
         perfect = lab.perfect
         memberships = torch.where(is_wrong, 1 - perfect, perfect)
         direction = lab.direction(memberships)
-        accuracies.append(lab.accuracy(direction))
+        share_right = lab.accuracy(direction)
+        accuracies.append(share_right)
     right = -np.array(CORRUPTED)
-    return {"accuracy with right points": rank_correlation(right, accuracies)}
+    correlation = rank_correlation(right, accuracies)
+    return {"accuracy with right points": correlation}
 
 
 def turned(lab: Lab) -> Numbers:
@@ -217,17 +230,22 @@ def turned(lab: Lab) -> Numbers:
     psi = lab.problem.psi_train
     invariant = lab.direction(lab.perfect)
     invariant = invariant / invariant.norm()
-    pooled = torch.ones_like(lab.perfect[:, :1])
+    one_environment = lab.perfect[:, :1]
+    pooled = torch.ones_like(one_environment)
     erm = lab.direction(pooled, 0.0)
     erm = erm / erm.norm()
     distances = []
     for turn in TURNED:
-        theta = (1 - turn) * invariant + turn * erm
+        of_invariant = (1 - turn) * invariant
+        of_erm = turn * erm
+        theta = of_invariant + of_erm
         left = orthogonal_update(psi, theta)
         memberships = lab.explore(left)
-        distances.append(lab.divergence(memberships))
+        distance = lab.divergence(memberships)
+        distances.append(distance)
     invariance = -np.array(TURNED)
-    return {"divergence with invariance": rank_correlation(invariance, distances)}
+    correlation = rank_correlation(invariance, distances)
+    return {"divergence with invariance": correlation}
 
 
 def selection_bias(lab: Lab) -> Numbers:
@@ -240,7 +258,8 @@ def selection_bias(lab: Lab) -> Numbers:
             name = f"r={r:g}"
             random = stream(lab.seed, "claims", name)
             _, v, y = regression.draw(random, n, r, options)
-            correlations = np.corrcoef(v[:, -1], y)
+            last = v[:, -1]
+            correlations = np.corrcoef(last, y)
             correlation = correlations[0, 1]
             numbers[name] = float(correlation)
     return numbers
@@ -271,10 +290,12 @@ def run(measure: str, smoke: bool = False, **sizes: int) -> pd.DataFrame:
     """
     base = SMOKE if smoke else Size()
     size = replace(base, **sizes)
-    seeds = range(FIRST_SEED, FIRST_SEED + size.seeds)
+    end = FIRST_SEED + size.seeds
+    seeds = range(FIRST_SEED, end)
     rows = []
     for seed in seeds:
         lab = _lab(seed, size)
-        numbers = MEASURES[measure](lab)
+        measured = MEASURES[measure]
+        numbers = measured(lab)
         rows.append(numbers)
     return pd.DataFrame(rows, index=[*seeds])
