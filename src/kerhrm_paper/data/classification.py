@@ -78,7 +78,8 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Draws:
     ) -> tuple[np.ndarray, ...]:
         s, v, y = draw(random, n, r, options)
         unmixed = np.hstack([s, v])
-        h = mixing_matrix(options.scramble, 2 * options.d, seed)
+        n_inputs = 2 * options.d
+        h = mixing_matrix(options.scramble, n_inputs, seed)
         x = unmixed @ h.T
         return x, y
 
@@ -98,10 +99,13 @@ def draw(
     """Draw S (n, d), V (n, d) and Y (n,) of one environment."""
     sigma_s, sigma_v = deviations(options)
     y = random.choice([-1.0, 1.0], size=n)
-    follows_rate = random.random(n) < r
+    draws = random.random(n)
+    follows_rate = draws < r
     a = np.where(follows_rate, y, -y)
-    noise_s, noise_v = random.standard_normal((2, n, options.d))
-    agrees = random.random(n) < options.agreement
+    shape = (2, n, options.d)
+    noise_s, noise_v = random.standard_normal(shape)
+    draws = random.random(n)
+    agrees = draws < options.agreement
     b = np.where(agrees, y, -y)
     if options.spurious == "V":
         mean_s = b
@@ -109,8 +113,10 @@ def draw(
     else:
         mean_s = a
         mean_v = b
-    s = mean_s[:, None] + sigma_s * noise_s
-    v = mean_v[:, None] + sigma_v * noise_v
+    deviation_s = sigma_s * noise_s
+    deviation_v = sigma_v * noise_v
+    s = mean_s[:, None] + deviation_s
+    v = mean_v[:, None] + deviation_v
     return s, v, y
 
 

@@ -35,7 +35,8 @@ def classification(data: ClassificationData) -> ReferenceRows:
     of_s = invariant_ceiling(data.d, stable)
     differ = 1 - data.agreement
     of_agreeing = data.agreement * of_s
-    ceiling = of_agreeing + differ * (1 - of_s)
+    of_differing = differ * (1 - of_s)
+    ceiling = of_agreeing + of_differing
 
     def bayes(r: float) -> float:
         return bayes_pooled_accuracy(
@@ -116,7 +117,8 @@ def colored_mnist(data: ColoredMnistData) -> ReferenceRows:
 
     It errs where the label does, in every environment alike.
     """
-    accuracy = max(data.label_noise, 1 - data.label_noise)
+    noise = data.label_noise
+    accuracy = max(noise, 1 - noise)
     names = [f"e_test={flip:.2f}" for flip in data.test_flip]
     tests = dict.fromkeys(names, accuracy)
     return {CEILING: _accuracies(accuracy, tests)}
@@ -131,7 +133,9 @@ def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:
 
     0.772 for the constants of the paper.  ``sigma_s`` is a standard deviation.
     """
-    return float(scipy.special.ndtr(d**0.5 / sigma_s))
+    distance = d**0.5 / sigma_s
+    probability = scipy.special.ndtr(distance)
+    return float(probability)
 
 
 def bayes_pooled_accuracy(
@@ -175,25 +179,31 @@ def bayes_pooled_accuracy(
     # The trapezoidal rule converges geometrically for a smooth integrand with Gaussian
     # tails.
     z, step = np.linspace(-10, 10, 20001, retstep=True)
-    kernel = np.exp(-(z**2) / 2)
+    half_square = z**2 / 2
+    kernel = np.exp(-half_square)
     density = kernel / np.sqrt(2 * np.pi)
     with np.errstate(divide="ignore"):
-        agree, differ = np.log([r_train, 1 - r_train])
+        probabilities = [r_train, 1 - r_train]
+        agree, differ = np.log(probabilities)
 
     def accuracy_given(a: int) -> float:
         """P(the rule is right | Y = 1, A = a)."""
-        log_odds = a * d + d**0.5 * sigma_v * z
+        noise = d**0.5 * sigma_v * z
+        log_odds = a * d + noise
         b = log_odds / sigma_v**2
         log_positive = np.logaddexp(agree + b, differ - b)
         log_negative = np.logaddexp(differ + b, agree - b)
-        threshold = _threshold(log_positive - log_negative, agreement)
+        log_ratio = log_positive - log_negative
+        threshold = _threshold(log_ratio, agreement)
         scale = d**0.5 * sigma_s
         shift = sigma_s**2 * threshold
         z_agrees = (d - shift) / scale
         z_differs = (-d - shift) / scale
         if_s_agrees = scipy.special.ndtr(z_agrees)
         if_s_differs = scipy.special.ndtr(z_differs)
-        correct = agreement * if_s_agrees + (1 - agreement) * if_s_differs
+        of_agreeing = agreement * if_s_agrees
+        of_differing = (1 - agreement) * if_s_differs
+        correct = of_agreeing + of_differing
         products = density * correct
         return float(step * np.sum(products))
 
@@ -207,7 +217,8 @@ def _threshold(g: np.ndarray, agreement: float) -> np.ndarray:
     if agreement == 1:
         return -g / 2
     odds = agreement / (1 - agreement)
-    bound = np.log(odds) * (1 - 1e-12)
+    largest = np.log(odds)
+    bound = largest * (1 - 1e-12)
     # clipped, so that neither logarithm is of a number that is not positive
     clipped = np.clip(g, -bound, bound)
     numerator = odds * np.exp(-clipped) - 1
@@ -232,14 +243,18 @@ def kept_given_y(y: np.ndarray, r: float, tau: float) -> np.ndarray:
 
     the same for r and -r.
     """
-    c = 5 * np.log(np.abs(r))
+    absolute = np.abs(r)
+    c = 5 * np.log(absolute)
     scaled = y / tau
     shift = c * tau
-    above = -c * y + scipy.special.log_ndtr(scaled - shift)
-    below = c * y + scipy.special.log_ndtr(-scaled - shift)
+    log_kept_above = scipy.special.log_ndtr(scaled - shift)
+    log_kept_below = scipy.special.log_ndtr(-scaled - shift)
+    above = -c * y + log_kept_above
+    below = c * y + log_kept_below
     of_either = np.logaddexp(above, below)
     log_probability = c**2 * tau**2 / 2 + of_either
-    return np.asarray(np.exp(log_probability))
+    probability = np.exp(log_probability)
+    return np.asarray(probability)
 
 
 def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
@@ -273,7 +288,8 @@ def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
     def weights(bias: float) -> np.ndarray:
         kept = kept_given_y(near, bias, data.tau)
         kept = kept**data.selected_by
-        return np.asarray(kept / kept.sum())
+        share = kept / kept.sum()
+        return np.asarray(share)
 
     of_first = weights(data.r)
     of_second = weights(data.r_second)
@@ -281,9 +297,11 @@ def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
     training = np.average(environments, axis=0, weights=data.n_train)
     weighted = s * training[:, None]
     covariance = weighted.T @ s
-    slope = np.linalg.solve(covariance, weighted.T @ y)
+    covariance_with_y = weighted.T @ y
+    slope = np.linalg.solve(covariance, covariance_with_y)
     of_s = y - s @ slope
-    residuals = np.stack([y, of_s, y - f])
+    of_f = y - f
+    residuals = np.stack([y, of_s, of_f])
     squares = residuals**2
     of_tests = [squares @ weights(r) for r in data.test_r]
     errors = np.stack(of_tests, axis=1)

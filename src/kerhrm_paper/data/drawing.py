@@ -25,7 +25,8 @@ def named_by(form: str) -> AfterValidator:
 
     def check(numbers: list[float]) -> list[float]:
         names = [format(number, form) for number in numbers]
-        if len(set(names)) < len(names):
+        distinct = set(names)
+        if len(distinct) < len(names):
             twice = max(names, key=names.count)
             problem = f"two environments are called {twice}"
             raise ValueError(f"{problem}; let their numbers differ more")
@@ -99,7 +100,8 @@ def stack(splits: Sequence[Split]) -> Split:
 
 def _stacked(splits: Sequence[Split], name: str, dtype: type) -> np.ndarray:
     arrays = [getattr(split, name) for split in splits]
-    return np.stack(arrays).astype(dtype)
+    stacked = np.stack(arrays)
+    return stacked.astype(dtype)
 
 
 def mixing_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
@@ -128,5 +130,6 @@ def _orthogonal(normal: np.ndarray) -> np.ndarray:
     a small run.
     """
     q, r = np.linalg.qr(normal)
-    signs = np.sign(np.diagonal(r))
+    diagonal = np.diagonal(r)
+    signs = np.sign(diagonal)
     return q * signs

@@ -139,7 +139,8 @@ def _validation_sizes(options: RegressionData) -> tuple[int, int]:
     """
     n = options.n_validation
     n_train = sum(options.n_train)
-    n_second = round(n * options.n_train[1] / n_train)
+    _, n_train_second = options.n_train
+    n_second = round(n * n_train_second / n_train)
     n_second = max(n_second, 1)
     n_second = min(n_second, n - 1)
     return n - n_second, n_second
@@ -157,15 +158,19 @@ def draw(
     n_selected = 0
     while n_selected < n:
         s, y, f = draw_unselected(random, POOL, options)
-        noise = random.standard_normal((POOL, options.n_v))
+        shape = (POOL, options.n_v)
+        noise = random.standard_normal(shape)
         v = options.tau * noise
         near = y if options.selected_on == "label" else f
-        v_b = v[:, -options.selected_by :].T
+        biased = v[:, -options.selected_by :]
+        v_b = biased.T
         probabilities = selection_probability(near, v_b, r)
         probability = probabilities.prod(axis=0)
-        kept = random.random(POOL) < probability
+        draws = random.random(POOL)
+        kept = draws < probability
         selected.append((s[kept], v[kept], y[kept]))
-        n_selected += int(kept.sum())
+        n_kept = kept.sum()
+        n_selected += int(n_kept)
     by_array = zip(*selected, strict=True)
     s, v, y = (np.concatenate(arrays)[:n] for arrays in by_array)
     return s, v, y
@@ -176,16 +181,20 @@ def draw_unselected(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw S (n, n_s), Y (n,) and the noise-free f(S) (n,) before any selection."""
     n_s = options.n_s
-    z = random.standard_normal((n, n_s + 1))
+    shape = (n, n_s + 1)
+    z = random.standard_normal(shape)
     here = z[:, :-1]
     following = z[:, 1:]
     s = 0.8 * here + 0.2 * following
-    signs = (-1.0) ** np.arange(n_s)
-    theta = np.resize(options.theta_s, n_s) * signs
+    powers = np.arange(n_s)
+    signs = (-1.0) ** powers
+    theta = np.resize(options.theta_s, n_s)
+    theta = theta * signs
     first, second, third, *_ = s.T
     product = options.beta * first * second * third
     f = s @ theta + product
-    epsilon = options.noise * random.standard_normal(n)
+    noise = random.standard_normal(n)
+    epsilon = options.noise * noise
     return s, f + epsilon, f
 
 
@@ -196,5 +205,6 @@ def selection_probability(y: np.ndarray, v_b: np.ndarray, r: float) -> np.ndarra
     """
     turned = np.sign(r) * v_b
     distance = np.abs(y - turned)
-    probability = np.abs(r) ** (-5 * distance)
+    exponents = -5 * distance
+    probability = np.abs(r) ** exponents
     return np.asarray(probability)

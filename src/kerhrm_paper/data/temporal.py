@@ -69,15 +69,19 @@ def generate(options: TemporalData, seeds: Sequence[int]) -> Draws:
         length: float,
     ) -> tuple[np.ndarray, ...]:
         w = random.choice([-1.0, 1.0], size=n)
-        is_wrong = random.random(n) < options.noise
+        draws = random.random(n)
+        is_wrong = draws < options.noise
         y = np.where(is_wrong, -w, w)
-        agrees = random.random(n) < share
+        draws = random.random(n)
+        agrees = draws < share
         a = np.where(agrees, y, -y)
         signs = np.stack([w, a], axis=1)
         centres = np.repeat(signs, options.d, axis=1)
-        noise = random.standard_normal((n, 2 * options.d))
+        shape = (n, 2 * options.d)
+        noise = random.standard_normal(shape)
         x = centres + noise
-        time = start + length * random.random(n)
+        passed = length * random.random(n)
+        time = start + passed
         return x, y, time[:, None]
 
     names = [f"p={p:g}" for p in options.p_test]
@@ -92,6 +96,7 @@ def generate(options: TemporalData, seeds: Sequence[int]) -> Draws:
 def _halves(n: int, options: TemporalData) -> list[tuple[int, float, float, float]]:
     """Points, share of agreement, start and length of the two halves of time."""
     n_late = n // 2
-    early = (n - n_late, options.low, 0.0, 0.5)
+    n_early = n - n_late
+    early = (n_early, options.low, 0.0, 0.5)
     late = (n_late, options.high, 0.5, 0.5)
     return [early, late]
