@@ -127,7 +127,8 @@ class Config:
         selected: list[list[Any]] = []
         listed = set()
         for table in tables:
-            for row in self.tables[table].rows:
+            rows = self.tables[table].rows
+            for row in rows:
                 cell = self.learner(row.data, row.learner)
                 first_title, *_ = cell.titles.values()
                 key = (cell.selected_on, first_title, cell.selection)

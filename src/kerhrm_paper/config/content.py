@@ -83,7 +83,8 @@ class LearnerContent:
         if learner.at_only and not learner.at:
             key = (*self.key, "at_only")
             problem = "there are no data that it is for"
-            raise self.sources.error(key, problem, "add at: {DATA: {}}")
+            error = self.sources.error(key, problem, "add at: {DATA: {}}")
+            raise error
         if learner.checkpoint_iterations:
             self._check_iterations()
         if learner.is_tuned:
@@ -110,7 +111,8 @@ class LearnerContent:
                 yield key, candidate
         selections = self.schemas.whole.selected
         for data, learners in selections.items():
-            by_criterion = learners.get(self.name) or {}
+            by_criterion = learners.get(self.name)
+            by_criterion = by_criterion or {}
             for criterion, options in by_criterion.items():
                 key = ("selected", data, self.name, criterion)
                 yield key, options

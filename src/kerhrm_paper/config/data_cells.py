@@ -177,7 +177,8 @@ class DataCells:
         for option, value in wanted.options.items():
             wanted_text = spell_value(value)
             actual = values.get(option)
-            if spell_value(actual) != wanted_text:
+            actual_text = spell_value(actual)
+            if actual_text != wanted_text:
                 return False
         return True
 

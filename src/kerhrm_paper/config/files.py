@@ -105,7 +105,8 @@ class Sources:
         if text and value is not ABSENT and not has_entries:
             text += f" = {value!r}"
         words = [word for word in (name, text, problem) if word]
-        return PlacedError(": ".join(words), hint)
+        text = ": ".join(words)
+        return PlacedError(text, hint)
 
     @contextmanager
     def placing(self, key: Key, name: str = "") -> Iterator[None]:
@@ -167,13 +168,14 @@ def read_sources(
     for layer in (*further, command_line):
         _add_changes(sources, layer)
     # only now do we know which preset the user wants
-    preset = sources.changes.get("preset", "paper")
-    if str(preset) not in presets:
+    chosen = sources.changes.get("preset", "paper")
+    preset = str(chosen)
+    if preset not in presets:
         key = ("preset",)
         names = sorted(presets)
-        hint = suggest(str(preset), names)
+        hint = suggest(preset, names)
         raise sources.error(key, "no such preset", hint)
-    layer = _read_preset(presets[str(preset)])
+    layer = _read_preset(presets[preset])
     sources.layers.insert(preset_at, layer)
     sources.preset_at = preset_at
     return sources

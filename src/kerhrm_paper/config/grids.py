@@ -90,8 +90,10 @@ class Grids:
         if math.prod(lengths) > CANDIDATES:
             problem = f"it has more than {CANDIDATES} combinations"
             hint = "shorten its lists"
-            raise self.sources.error(key, problem, hint)
-        candidates = self._one_by_one(data, base) or _combinations(grid)
+            error = self.sources.error(key, problem, hint)
+            raise error
+        one_by_one = self._one_by_one(data, base)
+        candidates = one_by_one or _combinations(grid)
         for options in candidates:
             yield self._name(base, options, key)
 
@@ -100,7 +102,9 @@ class Grids:
         learner = self.whole.learners[base]
         candidates = learner.candidates
         for condition, change in learner.at.items():
-            if change.candidates and self.data_cells.meets(data, condition):
+            if not change.candidates:
+                continue
+            if self.data_cells.meets(data, condition):
                 candidates = change.candidates
         return candidates
 

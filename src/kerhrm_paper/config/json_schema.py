@@ -48,7 +48,8 @@ def _listed(schema: Schema) -> Schema:
     item = {"type": "string"}
     names = {"type": "array", "items": item, "minItems": 1}
     data = schema["properties"]["data"]
-    schema["properties"]["data"] = {"anyOf": [data, names]}
+    one_or_several = {"anyOf": [data, names]}
+    schema["properties"]["data"] = one_or_several
     return schema
 
 
@@ -71,7 +72,8 @@ def _changes(schema: Any) -> Any:
     entries = changed.get("additionalProperties")
     if isinstance(entries, dict):
         null = {"type": "null"}
-        changed["additionalProperties"] = {"anyOf": [entries, null]}
+        or_null = {"anyOf": [entries, null]}
+        changed["additionalProperties"] = or_null
     return changed
 
 
@@ -83,4 +85,5 @@ def text_of(schema: Schema) -> str:
 
 if __name__ == "__main__":
     for name, schema in json_schemas().items():
-        write_text(FOLDER / f"{name}.json", text_of(schema))
+        text = text_of(schema)
+        write_text(FOLDER / f"{name}.json", text)

@@ -35,7 +35,8 @@ class TableLabels:
 
     def of_data(self, name: str) -> str:
         """What the table calls data: its own label, else their options."""
-        data = self.table.data.get(name)
+        data_in_table = self.table.data
+        data = data_in_table.get(name)
         if data is not None and data.label:
             return data.label
         base, named = self.resolver.schemas.parse_data(name)
@@ -106,9 +107,11 @@ def _options(resolver: Resolver) -> Declared:
     """Options of all data sets and learners, by key."""
     schemas = []
     for name in resolver.whole.data:
-        schemas.append(resolver.schemas.data_schema(name))
+        schema = resolver.schemas.data_schema(name)
+        schemas.append(schema)
     for name in resolver.whole.learners:
-        schemas.append(resolver.schemas.learner_schema(name))
+        schema = resolver.schemas.learner_schema(name)
+        schemas.append(schema)
     options: Declared = defaultdict(list)
     for schema in schemas:
         for key, option in schema.items():

@@ -51,7 +51,8 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
     folders: set[str] = set()  # and file names, with wildcards
     for file in files_of_rules(root):
         folders.update(file.split("/"))
-    patterns = set(map(re.escape, names))
+    escaped = map(re.escape, names)
+    patterns = set(escaped)
     for folder in folders:
         if not _WILDCARD.search(folder):
             patterns.add(re.escape(folder))

@@ -140,7 +140,8 @@ class LearnerCells:
         options.pop("select", None)
         options.pop("select_on", None)
         cell = f"{data.name}/{name}"
-        places.append((cell, tree(options)))
+        options_of_name = tree(options)
+        places.append((cell, options_of_name))
         return places
 
     def _changes_at(self, data: DataCell, base: str, entry: Tree) -> Iterator[Placed]:

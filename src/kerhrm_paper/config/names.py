@@ -90,7 +90,8 @@ def _check_preset(
     file = Path("config", "presets", f"{preset}.yaml")
     if file in published:
         return  # its runs may be published, too
-    run = f"results/{preset}".casefold()
+    run = f"results/{preset}"
+    run = run.casefold()
     for folder in published:
         if str(folder).casefold() == run:
             problem = f"{folder} has files of the checkout, which runs would overwrite"

@@ -81,7 +81,8 @@ def dump(sources: Sources, model: Model, places: Places, prefix: str = "") -> Tr
         key = "options"
         names = [part for part in location if isinstance(part, str)]
         if names:
-            key = prefix + ".".join(names)
+            dotted = ".".join(names)
+            key = prefix + dotted
         problem, hint = worded(first)
         raise KerhrmError(f"{place}: {key}: {problem}", hint) from error
 
@@ -101,7 +102,8 @@ def _validated(model: Model, options: Tree) -> Tree:
     given = dict(options)
     for name, field in model.model_fields.items():
         value = given.get(name)
-        is_list = get_origin(field.annotation) is list
+        origin = get_origin(field.annotation)
+        is_list = origin is list
         if is_list and isinstance(value, int | float):
             given[name] = [value]
     validated = model.model_validate(given)

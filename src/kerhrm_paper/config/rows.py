@@ -57,7 +57,8 @@ def _is_invisible(character: str) -> bool:
 
 def check_titles(sources: Sources, whole: Whole) -> None:
     """Refuse titles and labels that cannot name a row beside those of all tables."""
-    references = set(map(plain, reference_titles()))
+    titles = map(plain, reference_titles())
+    references = set(titles)
     for key, title in _titles(whole):
         if plain(title) in references:
             problem = "it is the name of a reference"
@@ -174,7 +175,8 @@ def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
             data = resolver.data(row.data)
             title = row.titles[output]
             setting = _setting(table.kind, data.generator, row.setting)
-            key = (setting, plain(title), row.selection)
+            title_in_row = plain(title)
+            key = (setting, title_in_row, row.selection)
             shown = (row, output)
             owner, other_output = owners.setdefault(key, shown)
             if (owner, other_output) != shown:

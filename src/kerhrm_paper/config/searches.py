@@ -42,7 +42,8 @@ def all_searches(resolver: Resolver, tables: Tables) -> dict[str, Search]:
         problem = "no data set says on what it is tuned"
         hint = "give one tuning: {data: [DATA], seeds: 5}"
         key = ("search",)
-        raise resolver.sources.error(key, problem, hint)
+        error = resolver.sources.error(key, problem, hint)
+        raise error
     return searches
 
 
@@ -107,7 +108,8 @@ class TunedData:
             base, _ = self.resolver.schemas.parse_data(data)
         if base != self.name:
             problem = f"{data} are other data"
-            raise self.sources.error(key, problem, f"write {self.name}")
+            hint = f"write {self.name}"
+            raise self.sources.error(key, problem, hint)
 
     def _check_searched(self, cells: list[Cell]) -> None:
         """Refuse data without any candidates."""

@@ -91,7 +91,8 @@ class Selection:
 
     def _options(self, source: str, learner: str) -> Mapping[str, Tree]:
         """Selected options of a learner, by criterion."""
-        learners = self.whole.selected.get(source) or {}
+        learners = self.whole.selected.get(source)
+        learners = learners or {}
         by_criterion = learners.get(learner) or {}
         selected: dict[str, Tree] = {}
         for criterion, options in by_criterion.items():

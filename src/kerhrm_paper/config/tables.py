@@ -43,7 +43,9 @@ class Tables:
         Those of other tables, where none of them does.
         """
         bases = self._bases_on(names, in_all=True)
-        return bases or self._bases_on(names, in_all=False)
+        if bases:
+            return bases
+        return self._bases_on(names, in_all=False)
 
     def _bases_on(self, names: list[str], in_all: bool) -> list[str]:
         """Bases of the learners that some tables show on some data, each once."""
@@ -169,7 +171,8 @@ class TableCells:
                 "it mixes classification and regression",
                 "split it",
             )
-        kinds = KINDS[tasks.pop()]
+        task = tasks.pop()
+        kinds = KINDS[task]
         kind = self.table.kind or kinds[0]
         key = (*self.key, "kind")
         return known(self.sources, key, kind, kinds)
@@ -185,7 +188,8 @@ class TableCells:
                 cell = self.resolver.learner(data, name)
             if cell.missing is not None:
                 problem = f"{data}/{name}: {cell.missing.problem}"
-                raise self.sources.error(key, problem, cell.missing.hint)
+                hint = cell.missing.hint
+                raise self.sources.error(key, problem, hint)
             yield Row(
                 data=data,
                 learner=name,
