@@ -36,9 +36,11 @@ class Shipped:
 
     def __init__(self, preset: str, root: Path = CHECKOUT) -> None:
         folder = root / "config"
-        sources = read_sources({"preset": preset}, [], folder)
+        base = {"preset": preset}
+        sources = read_sources(base, [], folder)
         self.preset = preset
-        self.whole = Whole.model_validate(sources.tree())
+        tree = sources.tree()
+        self.whole = Whole.model_validate(tree)
 
     @property
     def titles(self) -> list[str]:
@@ -50,7 +52,8 @@ class Shipped:
 
     def task(self, data: str) -> Task:
         """Task of some data."""
-        data_set = self.whole.data[base_of(data)]
+        base = base_of(data)
+        data_set = self.whole.data[base]
         return DATA_SETS[data_set.generator].task
 
     def tables_of(self, method: MethodFile, names: Sequence[str]) -> list[str]:
@@ -65,7 +68,8 @@ class Shipped:
                 problem = f"--tables: no table is called '{name}'"
                 raise KerhrmError(problem, nearest(name, tables))
             if problem := self._obstacle(method, tables[name]):
-                raise KerhrmError(f"--tables: {name} {problem}", "leave it out")
+                barred = f"--tables: {name} {problem}"
+                raise KerhrmError(barred, "leave it out")
         if names:
             return list(dict.fromkeys(names))
         entered = []
@@ -105,7 +109,8 @@ class Shipped:
         """The search of a method for some tables: a further file of configuration."""
         searched: dict[str, None] = {}
         for name in tables:
-            sources = self._sources(self.whole.tables[name])
+            table = self.whole.tables[name]
+            sources = self._sources(table)
             searched |= dict.fromkeys(sources)
         learner = _learner(method, minutes)
         layer: Tree = {
@@ -119,7 +124,8 @@ class Shipped:
             if data.tuning is None:
                 continue
             if name not in searched:
-                layer["data"][name] = {"tuning": None}
+                no_search = {"tuning": None}
+                layer["data"][name] = no_search
                 continue
             layer["tables"][f"search-{name}"] = {
                 "title": f"Candidates on {name}",
@@ -163,7 +169,8 @@ class Shipped:
         for name, table in self.whole.tables.items():
             entered = None
             if name in tables:
-                entered = _entered(table, method.name, name in published)
+                is_alone = name in published
+                entered = _entered(table, method.name, is_alone)
             layer["tables"][name] = entered
         if published:
             files = {name: str(path) for name, path in published.items()}
@@ -198,7 +205,9 @@ def _entered(table: Table, name: str, alone: bool) -> Tree:
     """A table with a method behind its learners, or alone."""
 
     def with_method(learners: Collection[str]) -> list[str]:
-        return [name] if alone else [*learners, name]
+        if alone:
+            return [name]
+        return [*learners, name]
 
     entered: Tree = {}
     if table.learners:
@@ -226,6 +235,8 @@ def seeds(preset: str, tables: Collection[str]) -> Iterator[tuple[str, str, list
     for name, view in config.tables.items():
         for row in view.rows:
             cell = config.learner(row.data, row.learner)
-            of_data = config.data(row.data).seeds.names
+            cell_of_data = config.data(row.data)
+            of_data = cell_of_data.seeds.names
             of_cell = list(of_data[: cell.n_seeds])
-            yield name, row.data, of_cell[: view.n_seeds]
+            seeds_of_row = of_cell[: view.n_seeds]
+            yield name, row.data, seeds_of_row

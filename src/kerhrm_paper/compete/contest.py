@@ -127,7 +127,8 @@ class Contest:
         file = f"{self.preset}.yaml"
         self._snakemake(self.names, layer, file, self.preset, self.folder)
         results = self._results(candidates, published)
-        text = results.ranks.to_csv(index=False, float_format="%.6g")
+        table = results.ranks
+        text = table.to_csv(index=False, float_format="%.6g")
         write_text(self.run.folder / "ranks.csv", text)
         write_text(self.page, ranking_page(results))
         return results
@@ -149,8 +150,10 @@ class Contest:
         n_tried = len(self.method.candidates)
         names = []
         for table in _made(layer["tables"]):
-            names.append(table.removeprefix("search-"))
-        print(f"search: {n_tried} candidates on {', '.join(names)}", flush=True)
+            name = table.removeprefix("search-")
+            names.append(name)
+        tables = ", ".join(names)
+        print(f"search: {n_tried} candidates on {tables}", flush=True)
         folder = self.folder / "search"
         file = f"search-{preset}.yaml"
         self._snakemake(["select"], layer, file, preset, folder)
@@ -192,12 +195,14 @@ class Contest:
 
     def _environment(self) -> dict[str, str]:
         """Variables with which Python finds the method, among what it found before."""
-        site = (self.folder / "site").resolve()
+        site = self.folder / "site"
+        site = site.resolve()
         environment = dict(os.environ)
         for name in ("PYTHONPATH", PLACES):
             places = environment.get(name)
             if name == "PYTHONPATH" or places is not None:
-                every_place = filter(None, [str(site), places])
+                both = [str(site), places]
+                every_place = filter(None, both)
                 environment[name] = os.pathsep.join(every_place)
         return environment
 
@@ -214,9 +219,11 @@ class Contest:
         for name in self.names:
             frame = self.run.comparisons(name)
             is_own = frame["baseline"].isin(titles)
-            is_with_proposed = frame["method"].isin(PROPOSED[:1])
+            methods = frame["method"]
+            is_with_proposed = methods.isin(PROPOSED[:1])
             of_table = frame[is_own & is_with_proposed]
-            comparisons.append(of_table.assign(table=name))
+            of_table = of_table.assign(table=name)
+            comparisons.append(of_table)
         compared = pd.concat(comparisons, ignore_index=True)
         columns = ["table", "metric", "baseline", "difference", "ci_low", "ci_high"]
         compared = compared[[*columns, "p_holm", "outcome"]]
@@ -225,8 +232,10 @@ class Contest:
         if mark := self.run.mark(cells):
             notices.append(f"These are no findings: {mark}.")
         if published:
-            text = f"Scores of the other methods in {', '.join(published)} are the "
-            notices.append(text + "published ones, and their seconds of that machine.")
+            tables = ", ".join(published)
+            text = f"Scores of the other methods in {tables} are the "
+            text += "published ones, and their seconds of that machine."
+            notices.append(text)
         in_words = {name: self.run.title(name) for name in self.names}
         ranked = found["table"].unique()
         return Results(
@@ -295,7 +304,8 @@ class Contest:
             for row in config.tables[name].rows:
                 cell = config.learner(row.data, row.learner)
                 n_seeds = cell.n_seeds
-                fits.append(Fits(row.data, row.learner, row.trained, n_seeds))
+                fits_of_row = Fits(row.data, row.learner, row.trained, n_seeds)
+                fits.append(fits_of_row)
         measured = costs.stored(REFERENCE / costs.FILE)
         return seconds_a_fit(measured, fits)
 

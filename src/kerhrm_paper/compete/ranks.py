@@ -82,7 +82,8 @@ def _of_table(
     run: Run, table: str, titles: Sequence[str], costs: Costs
 ) -> list[dict[str, Any]]:
     scores = run.scores(table)
-    is_reference = scores["method"].str.startswith(REFERENCE)
+    methods = scores["method"]
+    is_reference = methods.str.startswith(REFERENCE)
     scores = scores[primary(scores) & ~is_reference]
     metrics = set(scores["metric"])
     metric, worst = next(pair for pair in PAIRS if pair[0] in metrics)
@@ -120,7 +121,8 @@ def _of_table(
     frame = pd.DataFrame(rows)
     frame["n_methods"] = len(frame)
     frame["rank"] = _ranked(frame["mean"], metric)
-    frame["worst_rank"] = _ranked(frame["worst"], worst or metric)
+    worst_metric = worst or metric
+    frame["worst_rank"] = _ranked(frame["worst"], worst_metric)
     frame = frame.sort_values(["rank", "worst_rank"], na_position="last")
     return frame.to_dict("records")
 
@@ -155,7 +157,8 @@ def _ranked(means: pd.Series, metric: str) -> pd.Series:
     """Ranks from 1, the best; means that are equal but for rounding share one."""
     merit = METRICS[metric].merit
     assert merit is not None
-    merits = merit(means.round(10))
+    rounded = means.round(10)
+    merits = merit(rounded)
     return merits.rank(ascending=False, method="min")
 
 
@@ -172,12 +175,14 @@ def _seconds(rows: pd.DataFrame, costs: Costs) -> float:
 def _reason(rows: pd.DataFrame) -> str:
     """Why seeds have no value: the first reason of each setting."""
     is_missing = rows["value"].isna()
-    failed = rows[is_missing].drop_duplicates("setting")
+    failed = rows[is_missing]
+    failed = failed.drop_duplicates("setting")
     by_reason = failed.groupby("reason", sort=False)
     settings = by_reason["setting"].agg(", ".join)
     texts = []
     for reason, named in settings.items():
-        texts.append(f"{reason or 'no value'} ({named})")
+        what = reason or "no value"
+        texts.append(f"{what} ({named})")
     return "; ".join(texts)
 
 
@@ -223,7 +228,8 @@ def seconds_a_fit(measured: pd.DataFrame, rows: Sequence[Fits]) -> dict[Cell, fl
         data, _, rest = str(place).partition("/")
         trained, _, _ = rest.partition("/")
         cell = (data, unselected(trained))
-        seconds[cell] = seconds.get(cell, 0.0) + took
+        before = seconds.get(cell, 0.0)
+        seconds[cell] = before + took
     cells: dict[Cell, int] = {}
     for row in rows:
         cell = (row.data, row.trained)
@@ -232,10 +238,13 @@ def seconds_a_fit(measured: pd.DataFrame, rows: Sequence[Fits]) -> dict[Cell, fl
     totals: dict[Cell, int] = {}
     for (data, trained), number in cells.items():
         cell = (data, unselected(trained))
-        totals[cell] = totals.get(cell, 0) + number
+        counted = totals.get(cell, 0)
+        totals[cell] = counted + number
     found: dict[Cell, float] = {}
     for row in rows:
-        job = (row.data, unselected(row.trained))
+        trained = unselected(row.trained)
+        job = (row.data, trained)
         if job in seconds:
-            found[row.data, row.learner] = seconds[job] / totals[job]
+            seconds_of_fit = seconds[job] / totals[job]
+            found[row.data, row.learner] = seconds_of_fit
     return found
