@@ -46,12 +46,15 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     else ``open``; ``failed`` where a seed of either has no value; ``stand-ins`` where
     there is no finding, as the data are not the real ones.
     """
-    is_reference = scores["method"].str.startswith("ref: ")
+    methods = scores["method"]
+    is_reference = methods.str.startswith("ref: ")
     is_result = scores["metric"].isin(RESULTS)
-    scores = scores[primary(scores) & is_result & ~is_reference]
+    is_compared = is_result & ~is_reference
+    scores = scores[primary(scores) & is_compared]
     rows = []
     effects = []
-    groups = _pairs(scores).groupby(SIDES, sort=False)
+    pairs = _pairs(scores)
+    groups = pairs.groupby(SIDES, sort=False)
     for sides, pair in groups:
         facts, effect = _difference(pair)
         row: dict[str, Any] = dict(zip(SIDES, sides, strict=True))

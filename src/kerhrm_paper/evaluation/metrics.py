@@ -104,7 +104,8 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
         By test environment, or "", and metric.
     """
     if kind in ("accuracy", "shift"):
-        accuracies = _test_accuracies(outputs["test"], labels)
+        outputs_at_test = outputs["test"]
+        accuracies = _test_accuracies(outputs_at_test, labels)
         if kind == "shift":
             return _by_environment(accuracies, labels.names, "{}", "test_acc")
         return _accuracies(outputs, labels, accuracies)
@@ -128,9 +129,11 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
 def _test_accuracies(outputs: np.ndarray, labels: Labels) -> np.ndarray:
     """Accuracy of every seed in every test environment, (S, E)."""
     is_positive = outputs > 0
-    is_wrong = is_positive != (labels.test > 0)
+    is_one = labels.test > 0
+    is_wrong = is_positive != is_one
     zeros = np.zeros(())
-    return 1 - environment_errors(is_wrong, zeros, labels.test_environment)
+    errors = environment_errors(is_wrong, zeros, labels.test_environment)
+    return 1 - errors
 
 
 def _by_environment(
@@ -147,7 +150,8 @@ def _by_environment(
 def _accuracies(outputs: Outputs, labels: Labels, accuracies: np.ndarray) -> SeedValues:
     train = accuracy(outputs["train"], labels.train)
     is_headline = labels.test_environment < labels.n_headline
-    headline_outputs = outputs["test"][:, is_headline]
+    outputs_at_test = outputs["test"]
+    headline_outputs = outputs_at_test[:, is_headline]
     headline_labels = labels.test[:, is_headline]
     test = accuracy(headline_outputs, headline_labels)
     values = {
@@ -249,7 +253,8 @@ def divergence(
     of_both = of_colour * of_class[:, None]
     n_positive = of_both @ r  # (S, 2, K)
     n_points = of_colour @ r
-    p = (n_positive + 0.5) / (n_points + 1)  # P^e(y = 1 | c)
+    n_smoothed = n_positive + 0.5
+    p = n_smoothed / (n_points + 1)  # P^e(y = 1 | c)
     pairs = _divergences(p)
     weights = r.sum(-2)
     has_points = weights > 0
@@ -275,6 +280,8 @@ def _divergences(p: np.ndarray) -> np.ndarray:
     p_f = p[..., None, :]
     ratio = p_e / p_f
     of_positive = p_e * np.log(ratio)
-    ratio = (1 - p_e) / (1 - p_f)
-    of_negative = (1 - p_e) * np.log(ratio)
-    return np.asarray(of_positive + of_negative)
+    negative_e = 1 - p_e
+    ratio = negative_e / (1 - p_f)
+    of_negative = negative_e * np.log(ratio)
+    both = of_positive + of_negative
+    return np.asarray(both)

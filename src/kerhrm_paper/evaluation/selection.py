@@ -50,14 +50,16 @@ class Candidates:
         """Read the predictions of each candidate from its file."""
         replicates = [load_records(Predictions, path) for path in paths]
         first_candidate = replicates[0]
-        names = first_candidate[0].outputs.tolist()
+        first_seed = first_candidate[0]
+        names = first_seed.outputs.tolist()
         outputs = {}
         for name, part in product(names, PARTS):
             of_candidates = []
             for of_candidate in replicates:
                 of_seeds = []
                 for of_seed in of_candidate:
-                    of_seeds.append(of_seed.output(name, part))
+                    output = of_seed.output(name, part)
+                    of_seeds.append(output)
                 of_candidates.append(of_seeds)
             outputs[name, part] = np.stack(of_candidates, axis=1)
         memberships = _memberships(replicates)
@@ -71,14 +73,16 @@ def _memberships(replicates: Sequence[list[Predictions]]) -> np.ndarray | None:
         first_seed = of_candidate[0]
         if first_seed.memberships is None:
             return None
-        inferred.append(stack(of_candidate, "memberships"))
+        of_all_seeds = stack(of_candidate, "memberships")
+        inferred.append(of_all_seeds)
     numbers = [memberships.shape[-1] for memberships in inferred]
     most = max(numbers)
     padded = []
     for memberships in inferred:
         n_empty = most - memberships.shape[-1]
         padding = [(0, 0), (0, 0), (0, n_empty)]
-        padded.append(np.pad(memberships, padding))
+        enlarged = np.pad(memberships, padding)
+        padded.append(enlarged)
     return np.stack(padded, axis=1)
 
 
@@ -115,14 +119,17 @@ class Criterion:
         parts = self.linear_parts if is_linear else self.parts
         by_part = []
         for part in parts:
-            by_part.append(candidates.outputs[output, part])
+            of_part = candidates.outputs[output, part]
+            by_part.append(of_part)
         outputs = np.concatenate(by_part, axis=-1)
-        labels = _Labels.load(folder, parts, n_seeds=len(outputs))
+        n_seeds = len(outputs)
+        labels = _Labels.load(folder, parts, n_seeds)
         if labels.is_headline is not None:
             outputs = np.compress(labels.is_headline, outputs, axis=-1)
         y = torch.from_numpy(labels.y)
         of_points = torch.from_numpy(outputs)
-        points = point_scores(of_points, y[:, None], labels.task)
+        of_every_candidate = y[:, None]
+        points = point_scores(of_points, of_every_candidate, labels.task)
         if self.environments is None:
             scores = points.mean(-1)
         else:
@@ -169,10 +176,12 @@ class _Labels:
             file = files.get(part, part)
             path = folder / "data" / f"{file}.npz"
             arrays, facts = load_arrays(path)
-            by_part.append(arrays["y"][:n_seeds])
+            labels = arrays["y"]
+            by_part.append(labels[:n_seeds])
         y = np.concatenate(by_part, axis=-1)
         unit = is_headline = None
-        if tuple(parts) == ("test",):
+        is_test = tuple(parts) == ("test",)
+        if is_test:
             environment = arrays["environment"][0]
             is_headline = environment < facts["n_headline"]
             y = np.compress(is_headline, y, axis=-1)
@@ -264,7 +273,8 @@ def _scored(
     data, _ = first.split("/")
     declared = cells[first]
     for criterion in (*declared["criteria"], ORACLE):
-        rule = CRITERIA[WORDS[criterion]]
+        words = WORDS[criterion]
+        rule = CRITERIA[words]
         by_output = []
         for output in declared["outputs"]:
             scores = rule.score(candidates, output, run / data)

@@ -29,7 +29,8 @@ def summarise(values: ArrayLike) -> dict[str, float | int]:
         are_equal = np.ptp(values) == 0
         # 0: and no rounding
         std = 0.0 if are_equal else float(values.std(ddof=1))
-        quantile = -float(special.stdtrit(n - 1, LEVEL / 2))
+        t = special.stdtrit(n - 1, LEVEL / 2)
+        quantile = -float(t)
         half = quantile * std / n**0.5
     return {
         "mean": mean,
@@ -57,9 +58,12 @@ def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
     standard_error = float(np.hypot(of_mean, error))
     if standard_error == 0:
         # certain: none beyond a distance, but half of the tail at zero
-        return 0.5 if distance == 0 else float(distance < 0)
+        if distance == 0:
+            return 0.5
+        return float(distance < 0)
     t = -distance / standard_error
-    return float(special.stdtr(n - 1, t))
+    probability = special.stdtr(n - 1, t)
+    return float(probability)
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
