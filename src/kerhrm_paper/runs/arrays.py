@@ -24,7 +24,8 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
         hint = "make it with snakemake; results/NAME is the run of --config preset=NAME"
         raise FileError(f"{path} does not exist", hint) from error
     except Exception as error:
-        first_line, _, _ = str(error).partition("\n")
+        message = str(error)
+        first_line, _, _ = message.partition("\n")
         raise FileError(f"{path} is damaged ({first_line})", hint) from error
 
 

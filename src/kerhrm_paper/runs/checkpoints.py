@@ -69,7 +69,8 @@ class Checkpoint:
         result = compute()
         self.unsaved[unit] = result
         self._count(unit)
-        if self.clock() - self.written >= self.interval:
+        passed = self.clock() - self.written
+        if passed >= self.interval:
             self.save()
         return result
 

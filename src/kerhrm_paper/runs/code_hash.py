@@ -41,9 +41,11 @@ def code_hash(
     files = sources(script, *modules, packages=packages)
     digests = []
     for path in files:
-        digests.append((path.name, _facts(path).digest))
+        facts = _facts(path)
+        digests.append((path.name, facts.digest))
     content = json.dumps(digests).encode()
-    return hashlib.sha256(content).hexdigest()[:16]
+    digest = hashlib.sha256(content)
+    return digest.hexdigest()[:16]
 
 
 def sources(
@@ -54,7 +56,8 @@ def sources(
     The script, and the modules in their order.
     """
     entries = [name.partition(":")[0] for name in modules]
-    followed = {*packages, *map(_top, entries)}
+    tops = map(_top, entries)
+    followed = {*packages, *tops}
     imports = _imports(Path(script), "", followed)
     waiting = [*entries, *imports]
     files: dict[str, Path | None] = {}
@@ -72,7 +75,8 @@ def sources(
             problem = f"module {name} is not there, or has no source in Python"
             raise KerhrmError(problem, "name a module of an installed package's .py")
     paths = [files[name] for name in sorted(files)]
-    return [Path(script), *filter(None, paths)]
+    with_source = filter(None, paths)
+    return [Path(script), *with_source]
 
 
 def _top(module: str) -> str:
@@ -160,7 +164,9 @@ def _kept() -> Path | None:
 def keep() -> None:
     """Keep what this process has found out of files, for the next one."""
     file = _kept()
-    if file and cache.load(file) != _known():
+    if not file:
+        return
+    if cache.load(file) != _known():
         cache.save(file, _known())
 
 
@@ -171,7 +177,8 @@ def _imported(tree: ast.Module) -> list[tuple[str, list[str]]]:
         if isinstance(node, ast.Import):
             imports += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            relative = "." * node.level + (node.module or "")
+            dots = "." * node.level
+            relative = dots + (node.module or "")
             names = [alias.name for alias in node.names]
             imports.append((relative, names))
     return imports
@@ -198,7 +205,9 @@ def _file(module: str) -> Path | None:
     paths = [origin]
     if inner:
         base = origin.parent.joinpath(*inner)
-        paths = [base / "__init__.py", base.with_suffix(".py")]
+        package = base / "__init__.py"
+        module_file = base.with_suffix(".py")
+        paths = [package, module_file]
     for path in paths:
         if path.is_file():
             return path
@@ -235,9 +244,11 @@ def _code_of_notebook(text: str) -> str:
     code = []
     for cell in cells:
         if cell["cell_type"] == "code":
-            code.append("".join(cell["source"]))
+            source = "".join(cell["source"])
+            code.append(source)
     lines = "\n".join(code).splitlines()
-    is_python = [line for line in lines if not line.startswith(("%", "!"))]
+    magic = ("%", "!")
+    is_python = [line for line in lines if not line.startswith(magic)]
     return "\n".join(is_python)
 
 

@@ -38,7 +38,8 @@ def measured(run: Path) -> pd.DataFrame:
     rows = []
     folder = run / BENCHMARKS
     for path in sorted(folder.rglob("*.tsv")):
-        name = path.relative_to(folder).with_suffix("")
+        relative = path.relative_to(folder)
+        name = relative.with_suffix("")
         rule, *place = name.parts
         job = pd.read_csv(path, sep="\t")
         seconds = job["s"].sum()
@@ -46,7 +47,8 @@ def measured(run: Path) -> pd.DataFrame:
         memory = pd.to_numeric(job["max_rss"], errors="coerce")
         memory = memory.fillna(0.0).max()
         where = "/".join(place)
-        rows.append((rule, where, seconds, memory))
+        row = (rule, where, seconds, memory)
+        rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -78,7 +80,8 @@ def estimate(
     for rule, place in jobs:
         of_rule = costs[costs["rule"] == rule]
         if of_rule.empty and rule in declared:
-            rows.append((rule, declared[rule], 0.0))
+            row = (rule, declared[rule], 0.0)
+            rows.append(row)
             continue
         if of_rule.empty:
             unknown[rule] += 1
@@ -86,7 +89,8 @@ def estimate(
         alike = _most_alike(of_rule, place)
         seconds = alike["seconds"].mean()
         memory = alike["memory_mb"].max()
-        rows.append((rule, seconds, memory))
+        row = (rule, seconds, memory)
+        rows.append(row)
     known = pd.DataFrame(rows, columns=["rule", "seconds", "memory_mb"])
     known = known.astype({"seconds": float, "memory_mb": float})
     return known, unknown
@@ -131,8 +135,9 @@ def planned(
     files = summary(words)
     files = files[files["plan"] == "update pending"]
     # several learners are one job, whose place is the first one's
-    is_together = files["rule"].str.startswith(TOGETHER)
-    is_repeated = is_together & files["rule"].duplicated()
+    every_rule = files["rule"]
+    is_together = every_rule.str.startswith(TOGETHER)
+    is_repeated = is_together & every_rule.duplicated()
     files = files[~is_repeated]
     rules = files["rule"].mask(is_together, "train")
     places = files["output_file"].map(place)
@@ -157,7 +162,8 @@ def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
         last = messages[-1] if messages else ""
         problem = f"Snakemake cannot plan {' '.join(words)}: {last}"
         raise KerhrmError(problem, "check the targets and --config")
-    return pd.read_csv(io.StringIO(done.stdout), sep="\t")
+    table = io.StringIO(done.stdout)
+    return pd.read_csv(table, sep="\t")
 
 
 def place(file: str) -> str:

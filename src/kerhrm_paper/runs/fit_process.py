@@ -36,11 +36,13 @@ def main() -> None:
     """Answer one line after another, until there is no more."""
     _end_with_parent()
     # what a method prints must not be taken for an answer
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    copy_of_stdout = os.dup(sys.stdout.fileno())
+    answers = os.fdopen(copy_of_stdout, "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
     def answer(**facts: str) -> None:
-        answers.write(json.dumps(facts) + "\n")
+        text = json.dumps(facts)
+        answers.write(f"{text}\n")
         answers.flush()
 
     line = sys.stdin.readline()
@@ -53,7 +55,8 @@ def main() -> None:
     with threadpool_limits(job["threads"]):
         for line in sys.stdin:
             request = json.loads(line)
-            answer(**_fit(replicates, **request))
+            facts = _fit(replicates, **request)
+            answer(**facts)
 
 
 def _fit(
@@ -66,10 +69,12 @@ def _fit(
         fit = load_entry(entries["train"])
         make_options = load_entry(entries["options"])
         options = make_options(**learner["options"])
-        fitted = fit(inputs_of(replicates, s), options)
+        inputs = inputs_of(replicates, s)
+        fitted = fit(inputs, options)
         predictions = predict(replicates, s, fitted, learner)
     except KerhrmError as error:
-        return {"reason": shortened(str(error), LENGTH)}
+        reason = shortened(str(error), LENGTH)
+        return {"reason": reason}
     except (Exception, SystemExit) as error:  # a method's code may raise anything
         reason = shortened(f"{type(error).__name__}: {error}", LENGTH)
         return {"reason": reason, "traceback": traceback.format_exc()}

@@ -36,13 +36,14 @@ def write_environments(
     def learn(s: int) -> Result:
         x = torch.from_numpy(train["x"][s])
         x_validation = torch.from_numpy(validation["x"][s])
+        inputs = (x.to(device), x_validation.to(device))
         learned = learn_environments(
             problems[s],
             options,
             t,
             [of_seeds[s] for of_seeds in environments],
             [of_seeds[s] for of_seeds in directions],
-            (x.to(device), x_validation.to(device)),
+            inputs,
         )
         return learned.arrays()
 
@@ -64,11 +65,13 @@ def write_directions(
     problems = load_records(Problem, files.features, device)
     environments = []
     for file in files.environments:
-        environments.append(load_records(Environments, file, device))
+        of_iteration = load_records(Environments, file, device)
+        environments.append(of_iteration)
     units = []
     for s, of_iterations in enumerate(zip(*environments, strict=True)):
         problem = problems[s]
-        directions = learn_directions(problem, list(of_iterations), options)
+        of_seed = list(of_iterations)
+        directions = learn_directions(problem, of_seed, options)
         units.append(directions.arrays())
     save_stacked(output, units)
 

@@ -50,7 +50,9 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
     _log_to(snakemake.rule, snakemake.log)
     run = run_folder(snakemake.log[0])
     outputs = [str(file) for file in snakemake.output]
-    made = provenance.name_in(run, outputs[0]) if outputs else snakemake.rule
+    made = snakemake.rule
+    if outputs:
+        made = provenance.name_in(run, outputs[0])
     name = _hash(made)
     temporary = run / TEMPORARY
     start = time.perf_counter()
@@ -59,13 +61,16 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(threads)
         with threadpool_limits(threads), locked(temporary / f"{name}.lock"):
-            inputs = provenance.check(run, map(str, snakemake.input))
+            files = map(str, snakemake.input)
+            inputs = provenance.check(run, files)
             params = dict(snakemake.params.items())
             # params have the hash of the code, too
             facts = [snakemake.rule, params, inputs]
-            digest = _hash(json.dumps(facts, sort_keys=True, default=str))
+            text = json.dumps(facts, sort_keys=True, default=str)
+            digest = _hash(text)
             folder = temporary / f"{name}.{digest}"
-            for outdated in {*temporary.glob(f"{name}.*/")} - {folder}:
+            folders = {*temporary.glob(f"{name}.*/")}
+            for outdated in folders - {folder}:
                 shutil.rmtree(outdated)  # of other inputs, parameters or code
             checkpoint = Checkpoint(folder)
             with _stopped(parent, checkpoint), _no_exit(made), checkpoint.shown():
@@ -78,7 +83,8 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
     except Exception:
         log.exception("unexpected error")
         raise
-    log.info("computed in %.3f s", time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    log.info("computed in %.3f s", seconds)
 
 
 def run_folder(log_file: str) -> Path:
@@ -88,18 +94,22 @@ def run_folder(log_file: str) -> Path:
 
 
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(text.encode())
+    return digest.hexdigest()[:16]
 
 
 def _log_to(rule: str, files: list[str]) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     if files:
-        handlers.append(logging.FileHandler(files[0], mode="w", encoding="utf-8"))
+        log_file, *_ = files
+        handler = logging.FileHandler(log_file, mode="w", encoding="utf-8")
+        handlers.append(handler)
     form = f"%(asctime)s {rule}: %(message)s"
     logging.basicConfig(level=logging.INFO, format=form, handlers=handlers, force=True)
     logging.captureWarnings(True)
     # each saved PDF would list the glyphs of its fonts
-    logging.getLogger("fontTools").setLevel(logging.WARNING)
+    font_log = logging.getLogger("fontTools")
+    font_log.setLevel(logging.WARNING)
     # a log that a full disk refuses must not add tracebacks
     logging.raiseExceptions = False
 
@@ -121,17 +131,20 @@ def _stopped(parent: int, checkpoint: Checkpoint) -> Iterator[None]:
     process."""
 
     def stop(number: int, _: Any) -> NoReturn:
-        raise Stopped(signal.Signals(number).name)
+        name = signal.Signals(number).name
+        raise Stopped(name)
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
             checkpoint.lines.beat()  # which a long step does not do by itself
-        os.kill(os.getpid(), signal.SIGTERM)
+        own = os.getpid()
+        os.kill(own, signal.SIGTERM)
 
     signals = (signal.SIGTERM, signal.SIGINT)
     before = {number: signal.signal(number, stop) for number in signals}
-    threading.Thread(target=watch, daemon=True).start()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
     except Stopped as reason:

@@ -45,10 +45,11 @@ def predict(
         Naming the learner, if the method returned something else.
     """
     try:
-        n_train = len(replicates.read("train", s, "y"))
-        n_validation = len(replicates.read("validation", s, "y"))
+        y_train = replicates.read("train", s, "y")
+        y_validation = replicates.read("validation", s, "y")
+        n_points = len(y_train) + len(y_validation)
         problem = replicates.problems[s]
-        check_fitted(fitted, learner, problem, n_train + n_validation)
+        check_fitted(fitted, learner, problem, n_points)
         return _predictions(replicates, s, fitted, learner)
     except KerhrmError as error:
         text = f"learner {learner['name']}: {error.problem}"
@@ -71,11 +72,12 @@ def _predictions(
             checked = check_output(by_name[name], name, len(x))
             arrays.append(checked)
         outputs[part] = np.stack(arrays)
-    choices = [float(as_number(value)) for value in fitted.chosen.values()]
+    values = fitted.chosen.values()
+    choices = [float(as_number(value)) for value in values]
     memberships = None
     if fitted.environments is not None:
-        memberships = fitted.environments.cpu().numpy()
-        memberships = memberships.astype(np.float32)
+        environments = fitted.environments.cpu().numpy()
+        memberships = environments.astype(np.float32)
     iterations = {}
     if learner["iterates"]:
         iterations = _iterations(fitted, features)
@@ -96,7 +98,8 @@ def _iterations(
 ) -> dict[str, np.ndarray]:
     """Outputs (T, points) of all iterations, and training points' memberships (T, n,
     K)."""
-    every_theta, every_memberships = zip(*fitted.iterations.values(), strict=True)
+    pairs = fitted.iterations.values()
+    every_theta, every_memberships = zip(*pairs, strict=True)
     inferred = next(known for known in every_memberships if known is not None)
     memberships = [
         torch.zeros_like(inferred) if known is None else known

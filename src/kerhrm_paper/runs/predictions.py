@@ -57,7 +57,8 @@ class Predictions(Record):
 
     def output(self, name: str, part: str) -> np.ndarray:
         """One output (points,) at the points of a part."""
-        number = self.outputs.tolist().index(name)
+        names = self.outputs.tolist()
+        number = names.index(name)
         of_part = getattr(self, part)
         return np.asarray(of_part[number])
 
@@ -72,9 +73,11 @@ def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndar
     most = 0  # environments of one replicate
     has_failed = any("failed" in unit for unit in units)
     for unit in units:
-        names |= dict.fromkeys(unit["chosen"].tolist())
+        chosen = unit["chosen"].tolist()
+        names |= dict.fromkeys(chosen)
         if "memberships" in unit:
-            n_environments = unit["memberships"].shape[-1]
+            memberships = unit["memberships"]
+            n_environments = memberships.shape[-1]
             most = max(most, n_environments)
     stackable = []
     for unit in units:
@@ -83,14 +86,16 @@ def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndar
         values = unit["choices"].tolist()
         choices = dict(zip(chosen, values, strict=True))
         aligned_choices = [choices.get(name, np.nan) for name in names]
-        arrays["chosen"] = np.array([*names], dtype=str)
+        arrays["chosen"] = np.array(list(names), dtype=str)
         arrays["choices"] = np.array(aligned_choices)
         if has_failed:
-            arrays.setdefault("failed", np.array(""))
+            no_reason = np.array("")
+            arrays.setdefault("failed", no_reason)
         if "memberships" in unit:
-            n_empty = most - unit["memberships"].shape[-1]
+            memberships = unit["memberships"]
+            n_empty = most - memberships.shape[-1]
             padding = [(0, 0), (0, n_empty)]
-            arrays["memberships"] = np.pad(unit["memberships"], padding)
+            arrays["memberships"] = np.pad(memberships, padding)
         stackable.append(arrays)
     return stackable
 

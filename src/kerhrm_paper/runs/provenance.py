@@ -22,7 +22,8 @@ PROVENANCE = "provenance"  #: folder in the run's
 def digest(path: File) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        read_whole = hashlib.file_digest(file, "sha256")
+        return read_whole.hexdigest()
 
 
 def name_in(run: Path, file: File) -> str:
@@ -35,8 +36,10 @@ def read(run: Path, name: str) -> dict[str, Any] | None:
     """Record of a file of the run; None if it has none that can be read."""
     path = run / PROVENANCE / f"{name}.json"
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        is_complete = {"sha256", "inputs"} <= record.keys()
+        text = path.read_text(encoding="utf-8")
+        record = json.loads(text)
+        noted = record.keys()
+        is_complete = {"sha256", "inputs"} <= noted
     except (OSError, ValueError, AttributeError):
         return None
     return record if is_complete else None
@@ -57,7 +60,9 @@ def check(run: Path, files: Iterable[File]) -> dict[str, str]:
         if record is None and not is_outside:
             problem = f"{file} has no record of the rule that made it"
             raise KerhrmError(problem, "delete it and run again")
-        if record is not None and record["sha256"] != digests[name]:
+        if record is None:
+            continue
+        if record["sha256"] != digests[name]:
             problem = f"{file} has changed since rule {record['rule']} made it"
             raise KerhrmError(problem, "delete it and run again")
     return digests
@@ -79,7 +84,8 @@ def write(
             "sha256": digest(file),
         }
         text = json.dumps(record, indent=1, sort_keys=True, default=str)
-        path = run / PROVENANCE / f"{name_in(run, file)}.json"
+        name = name_in(run, file)
+        path = run / PROVENANCE / f"{name}.json"
         write_text(path, f"{text}\n")
 
 
@@ -110,4 +116,5 @@ def missing(run: Path, files: Iterable[File]) -> list[str]:
     """
     names = [name_in(run, file) for file in files]
     paths = [run / name for name, _ in ancestors(run, names)]
-    return sorted(str(path) for path in paths if not path.exists())
+    absent = [str(path) for path in paths if not path.exists()]
+    return sorted(absent)

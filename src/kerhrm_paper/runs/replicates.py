@@ -36,8 +36,9 @@ class Replicates:
     def _arrays(self) -> dict[str, dict[str, np.ndarray]]:
         arrays = {}
         for name in ("train", "validation", "test_inputs", "true_environments"):
-            if self.files.get(name):
-                arrays[name], _ = load_arrays(self.files[name])
+            path = self.files.get(name)
+            if path:
+                arrays[name], _ = load_arrays(path)
         return arrays
 
     @cached_property
@@ -45,12 +46,14 @@ class Replicates:
         """Reduced features and labels of each replicate."""
         path = self.files.get("features")
         if not path:
-            return [None] * len(self.data.seeds)
-        return [*load_records(Problem, path, self.device)]
+            n_seeds = len(self.data.seeds)
+            return [None] * n_seeds
+        return load_records(Problem, path, self.device)
 
     @cached_property
     def _test_features(self) -> dict[str, np.ndarray]:
-        arrays, _ = load_arrays(self.files["test_features"])
+        path = self.files["test_features"]
+        arrays, _ = load_arrays(path)
         return arrays
 
     def read(
@@ -78,8 +81,9 @@ class Replicates:
         problem = self.problems[s]
         if problem is None:
             return {}
-        psi = torch.from_numpy(self._test_features["psi"][s])
-        f0 = torch.from_numpy(self._test_features["f0"][s])
+        of_test = self._test_features
+        psi = torch.from_numpy(of_test["psi"][s])
+        f0 = torch.from_numpy(of_test["f0"][s])
         return {
             "train": (problem.psi_train, problem.f0_train),
             "validation": (problem.psi_validation, problem.f0_validation),

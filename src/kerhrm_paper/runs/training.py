@@ -39,7 +39,8 @@ def train_learners(
         Has the replicates that are done.
     """
     replicates = _replicates(files, params)
-    checkpoint.expect(sum(learner["n_seeds"] for learner in params.learners))
+    numbers = [learner["n_seeds"] for learner in params.learners]
+    checkpoint.expect(sum(numbers))
     with fit_process(files, params) as process:
         for learner, path in zip(params.learners, outputs, strict=True):
             if "timeout" in learner:
@@ -57,7 +58,8 @@ def _train_learner(
     """Train one learner on each of its replicates."""
     entries = learner["entries"]
     fit = load_entry(entries["train"])
-    options = load_entry(entries["options"])(**learner["options"])
+    make_options = load_entry(entries["options"])
+    options = make_options(**learner["options"])
 
     def train(s: int) -> Result:
         inputs = inputs_of(replicates, s)
@@ -86,12 +88,14 @@ def _train_limited(
     def train(s: int) -> Result:
         if late:
             reason = f"not tried, as replicate {late[0]} timed out"
-            return failed(replicates, s, learner, reason).arrays()
+            predictions = failed(replicates, s, learner, reason)
+            return predictions.arrays()
         answer = process.fit(learner, s)
         if answer.timed_out:
             late.append(s)
         if answer.arrays is None:
-            return failed(replicates, s, learner, answer.reason).arrays()
+            predictions = failed(replicates, s, learner, answer.reason)
+            return predictions.arrays()
         return answer.arrays
 
     prefix = f"{learner['name']},"
@@ -141,11 +145,14 @@ def _save_seeds(
     each by the prefix and its number."""
     units = []
     for s in range(n_seeds):
-        unit = checkpoint.once(f"{prefix}seed={s}", partial(train, s))
+        compute = partial(train, s)
+        unit = checkpoint.once(f"{prefix}seed={s}", compute)
         units.append(unit)
-    save_stacked(path, aligned(units))
+    stackable = aligned(units)
+    save_stacked(path, stackable)
 
 
 def _replicates(files: Any, params: Any) -> Replicates:
     data = Replication.load(params.data)
-    return Replicates(files, data, resolve_device(params.device))
+    device = resolve_device(params.device)
+    return Replicates(files, data, device)
