@@ -164,7 +164,8 @@ def simulated(key: CaseKey, law: Law) -> DataFrame:
     random = stream(key.seed, *words)
     rows = Rows(random, key.n)
     x, y = law(rows)
-    return tested(standardised(x), y, key.seed)
+    x = standardised(x)
+    return tested(x, y, key.seed)
 
 
 def spelled(case: str) -> str:
@@ -182,7 +183,8 @@ def project(data: PaperData, seed: int) -> DataFrame:
 
 def binary(r2: float, seed: int) -> DataFrame:
     """Labels of Table 1 against labels drawn from one logistic regression on Psi."""
-    data = PaperData("classification", {"r2": r2})
+    options = {"r2": r2}
+    data = PaperData("classification", options)
     train = data.draw(seed).train
     (x,) = train.x
     (labels,) = train.y
@@ -190,10 +192,12 @@ def binary(r2: float, seed: int) -> DataFrame:
     network = build(NetworkOptions(), seed, d)
     points = torch.from_numpy(x)
     features = NTFMap.fit(network, points, 10)
-    psi = orthonormal(features.psi.numpy())
+    columns = features.psi.numpy()
+    psi = orthonormal(columns)
     logistic = LogisticRegression(C=1e3, max_iter=1000)
     logistic.fit(psi, labels)
-    chances = logistic.predict_proba(psi)[:, 1]
+    of_both = logistic.predict_proba(psi)
+    chances = of_both[:, 1]
     random = stream(seed, "heterogeneity", "labels")
     size = OPTIONS.n_permutations, len(psi)
     positive = random.random(size) < chances
@@ -202,7 +206,8 @@ def binary(r2: float, seed: int) -> DataFrame:
     targets = np.vstack([true, drawn])
     gain, *null_gains = gains(psi, targets, OPTIONS, seed)
     null = np.array(null_gains)
-    larger = 1 + (null >= gain).sum()
+    is_larger = null >= gain
+    larger = 1 + is_larger.sum()
     p_value = larger / (1 + len(null))
     return outcome(gain, null, p_value, detected=False)
 
@@ -215,7 +220,8 @@ def errors(case: str, law: Law, seed: int) -> DataFrame:
     rows."""
     words = "heterogeneity", "estimators", spelled(case)
     random = stream(seed, *words)
-    rows = Rows(random, 6 * ROWS)
+    n = 6 * ROWS
+    rows = Rows(random, n)
     x, y = law(rows)
     x_train, x_test = np.split(x, [ROWS])
     y_train, y_test = np.split(y, [ROWS])
@@ -224,8 +230,10 @@ def errors(case: str, law: Law, seed: int) -> DataFrame:
     with quiet():
         kerhrm.fit(x_train, y_train)
         erm.fit(x_train, y_train)
-    ours = kerhrm.predict(x_test) - y_test
-    theirs = erm.predict(x_test) - y_test
+    outputs = kerhrm.predict(x_test)
+    ours = outputs - y_test
+    outputs_of_erm = erm.predict(x_test)
+    theirs = outputs_of_erm - y_test
     error = np.mean(ours**2)
     error_of_erm = np.mean(theirs**2)
     predicts = kerhrm.predictor_ != "erm"
@@ -233,7 +241,8 @@ def errors(case: str, law: Law, seed: int) -> DataFrame:
         "ratio": error / error_of_erm,
         "predicts": predicts,
     }
-    return DataFrame([row]).round(6)
+    frame = DataFrame([row])
+    return frame.round(6)
 
 
 # --- results --------------------------------------------------------------------------

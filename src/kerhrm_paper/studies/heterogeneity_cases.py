@@ -47,7 +47,8 @@ def without_environments() -> Iterator[Case]:
     part = "no environments"
     laws = homogeneous()
     for name, n in product(laws, (300, 1000)):
-        yield Case(part, name, laws[name], n, seeds=20)
+        law = laws[name]
+        yield Case(part, name, law, n, seeds=20)
     others: dict[str, Law] = {
         "50 inputs": Linear(d=50),
         "one-hot columns": OneHot(),
@@ -70,7 +71,8 @@ def with_environments() -> Iterator[Case]:
     shares = 0.15, 0.3
     for n, share, noise in product((500, 2000), shares, noises):
         name = f"{share:.0%} flipped, {noise} noise"
-        law = Linear(NOISES[noise], flipped=share)
+        draw_noise = NOISES[noise]
+        law = Linear(draw_noise, flipped=share)
         yield Case(part, name, law, n, seeds=10)
     name = "20% flipped, Gaussian noise of sd 0.3"
     quiet = replace(FLIP, sd=0.3)
@@ -89,7 +91,8 @@ def visible() -> Iterator[Case]:
     name = "20% flipped, visible share"
     variance = 0.64  # of the flip
     for n, share in VISIBLE.items():
-        sd = np.sqrt(variance / share - variance)
+        noise_variance = variance / share - variance
+        sd = np.sqrt(noise_variance)
         law = replace(FLIP, sd=float(sd))
         yield Case("visible", name, law, n, seeds=20)
 

@@ -79,13 +79,16 @@ class Pair(NamedTuple):
 
 def units(files: Files) -> Iterator[Unit]:
     """One unit for the rule, one for each table and for each null table."""
-    yield Unit(STRENGTH, {"rule": "strongest pair"}, strengths)
+    rule = {"rule": "strongest pair"}
+    yield Unit(STRENGTH, rule, strengths)
     for place in range(N_TABLES):
         key = {"place": place + 1}
-        yield Unit(FOUND, key, partial(found, place))
+        find = partial(found, place)
+        yield Unit(FOUND, key, find)
     for draw in range(N_NULL):
         key = {"draw": draw}
-        yield Unit(DRAWS, key, partial(null_table, draw))
+        fit = partial(null_table, draw)
+        yield Unit(DRAWS, key, fit)
 
 
 # --- the rule -------------------------------------------------------------------------
@@ -109,11 +112,13 @@ def ranked() -> tuple[Pair, ...]:
     folder = installed()
     pairs: dict[tuple[int, float], Pair] = {}
     for path in sorted(folder.rglob("*.csv*")):
-        name = path.relative_to(folder).as_posix()
+        relative = path.relative_to(folder)
+        name = relative.as_posix()
         pair = strongest(name)
         if pair is None:
             continue
-        key = (pair.rows, round(pair.strength, 6))
+        strength = round(pair.strength, 6)
+        key = (pair.rows, strength)
         pairs.setdefault(key, pair)
     by_strength = sorted(pairs.values(), key=lambda pair: -pair.strength)
     return tuple(by_strength)
@@ -137,14 +142,16 @@ def strongest(name: str) -> Pair | None:
     least, most = ROWS
     if not least <= n <= most:
         return None
-    numbers = table.select_dtypes("number").astype(float)
+    numbers = table.select_dtypes("number")
+    numbers = numbers.astype(float)
     is_finite = np.isfinite(numbers).all()
     numbers = numbers.loc[:, is_finite]
     varies = numbers.std() > 0
     numbers = numbers.loc[:, varies]
     hidden = [column for column in table if _may_be_hidden(table[column])]
     targets = [column for column in numbers if _may_be_target(numbers[column])]
-    correlations = numbers.rank().corr()
+    ranks = numbers.rank()
+    correlations = ranks.corr()
     alike = correlations.abs()
     pairs = []
     for target, group in product(targets, hidden):
@@ -153,7 +160,8 @@ def strongest(name: str) -> Pair | None:
             continue
         codes, _ = pd.factorize(table[group])
         x = numbers[list(features)]
-        strength = strength_of(x, numbers[target], codes)
+        y = numbers[target]
+        strength = strength_of(x, y, codes)
         if strength < MADE:
             share = codes.mean()
             minority = min(share, 1 - share)
@@ -172,22 +180,27 @@ def _may_be_target(column: pd.Series) -> bool:
     name = str(column.name)
     if name.lower() in NUMBERS_OF_ROWS:
         return False
-    return column.nunique() >= VALUES and not column.is_monotonic_increasing
+    if column.nunique() < VALUES:
+        return False
+    return not column.is_monotonic_increasing
 
 
 def features_of(target: str, numbers: DataFrame, alike: DataFrame) -> tuple[str, ...]:
     """Features of a target, by absolute rank correlations of all numbers."""
-    others = alike[target].drop(target)
+    with_target = alike[target]
+    others = with_target.drop(target)
     correlated = others.sort_values(ascending=False, kind="stable")
     features: list[str] = []
     for column, correlation in correlated.items():
         lower_case = str(column).lower()
         is_number_of_rows = lower_case in ("case", "id")
-        has_two_values = numbers[column].nunique() <= 2
+        n_values = numbers[column].nunique()
+        has_two_values = n_values <= 2
         if has_two_values or is_number_of_rows:
             continue
         to_others = alike.loc[column, features]
-        is_new = (to_others < ALIKE).all()
+        differs = to_others < ALIKE
+        is_new = differs.all()
         if correlation < ALIKE and is_new:
             features.append(column)
     return tuple(features[:N_FEATURES])
@@ -200,12 +213,17 @@ def strength_of(x: DataFrame, y: pd.Series, groups: Array) -> float:
     for group in np.unique(groups):
         members = groups == group
         of_group = residuals(x[members], y[members])
-        apart += float((of_group**2).sum())
-    total = float((pooled**2).sum())
+        squares_of_group = of_group**2
+        apart += float(squares_of_group.sum())
+    squares_pooled = pooled**2
+    total = float(squares_pooled.sum())
     centred = y - y.mean()
-    squares = float((centred**2).sum())
-    exact = total < 1e-3 * squares
-    return 1.0 if exact else 1 - apart / total
+    squares = centred**2
+    variation = float(squares.sum())
+    exact = total < 1e-3 * variation
+    if exact:
+        return 1.0
+    return 1 - apart / total
 
 
 def residuals(x: DataFrame, y: pd.Series) -> Array:
@@ -219,7 +237,8 @@ def residuals(x: DataFrame, y: pd.Series) -> Array:
     design = np.column_stack([constant, scaled])
     centred = y.to_numpy() - y.mean()
     slopes, *_ = np.linalg.lstsq(design, centred, rcond=None)
-    return np.asarray(centred - design @ slopes)
+    fitted = design @ slopes
+    return np.asarray(centred - fitted)
 
 
 # --- what is found --------------------------------------------------------------------
@@ -231,12 +250,14 @@ def found(place: int) -> DataFrame:
     table = read(pair.table)
     features = list(pair.features)
     x = table[features].astype(float)
-    y = table[pair.target].astype(float)
+    target = table[pair.target]
+    y = target.astype(float)
     row = described(x, y)
     split = row.pop("split_of_rows")
     hidden = table[pair.hidden]
     row["rand_index"] = adjusted_rand_score(hidden, split)
-    row = row_of(pair) | row
+    facts = row_of(pair)
+    row = facts | row
     return DataFrame([row])
 
 
@@ -265,14 +286,16 @@ def described(x: DataFrame, y: pd.Series) -> StudyRow:
 
 def null_table(draw: int) -> DataFrame:
     """Whether environments are detected in a table that has none."""
-    pair = ranked()[draw % N_TABLES]
+    pairs = ranked()
+    pair = pairs[draw % N_TABLES]
     table = read(pair.table)
     features = list(pair.features)
     x = table[features].astype(float)
     y = table[pair.target].astype(float)
     noise = residuals(x, y)
     random = stream(draw, "hidden columns")
-    target = y - noise + random.permutation(noise)
+    permuted = random.permutation(noise)
+    target = y - noise + permuted
     row = described(x, target)
     del row["split_of_rows"]
     row = {"table": pair.table} | row

@@ -57,7 +57,8 @@ def larger_of_two(x: Array) -> Array:
 def product_of_three(x: Array) -> Array:
     """An input and the product of three others."""
     first, second, third, fourth, *_ = x.T
-    return first + second * third * fourth
+    product = second * third * fourth
+    return first + product
 
 
 FEW: dict[str, Shape] = {
@@ -96,7 +97,8 @@ def flipped(rows: Rows, share: float) -> tuple[Array, Array, Array]:
     stable = rows.normal(4)
     stable += signal[:, None]
     spurious_sign = np.where(hidden, -sign, sign)
-    noise = 0.3 * rows.normal(2)
+    noise = rows.normal(2)
+    noise = 0.3 * noise
     spurious = spurious_sign[:, None] + noise
     x = np.column_stack([stable, spurious])
     return x, y, hidden

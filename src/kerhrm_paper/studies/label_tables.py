@@ -45,7 +45,8 @@ def four_levels(rows: Rows) -> Points:
     level = levels(rows, 4)
     positive = np.array([0.1, 0.2, 0.8, 0.9])
     x = indicators(level, 4)
-    return x, rows.hidden(positive[level])
+    probability = positive[level]
+    return x, rows.hidden(probability)
 
 
 def thirty_levels(rows: Rows) -> Points:
@@ -73,13 +74,15 @@ def passengers(rows: Rows) -> Points:
     """Sex, class, age and fare of passengers, of whom some survive."""
     man = rows.hidden(0.6)
     passenger_class = 1 + levels(rows, 3)
-    age = 30 + 14 * rows.noise()
+    noise_of_age = rows.noise()
+    age = 30 + 14 * noise_of_age
     noise = 0.5 * rows.noise()
     log_fare = 3 - 0.6 * passenger_class + noise
     fare = np.exp(log_fare)
     of_class = passenger_class - 2
     of_age = 0.02 * (age - 30)
-    log_odds = 1.2 - 2.6 * man - of_class - of_age
+    of_sex = 2.6 * man
+    log_odds = 1.2 - of_sex - of_class - of_age
     x = np.column_stack([man, passenger_class, age, fare])
     return x, logistic(rows, log_odds)
 
@@ -87,11 +90,13 @@ def passengers(rows: Rows) -> Points:
 def answers(rows: Rows) -> Points:
     """Eight answers yes or no, three of which matter."""
     share = np.linspace(0.1, 0.9, 8)
-    draws = rows.random.random((rows.n, 8))
+    shape = (rows.n, 8)
+    draws = rows.random.random(shape)
     is_yes = draws < share
     x = is_yes.astype(float)
     first, second, third, *_ = x.T
-    log_odds = 3 * first + 2 * second * third - 2.5
+    interaction = second * third
+    log_odds = 3 * first + 2 * interaction - 2.5
     return x, logistic(rows, log_odds)
 
 
@@ -113,7 +118,8 @@ def one_strong(rows: Rows) -> Points:
 
 def counts(rows: Rows) -> Points:
     """Five counts, two of which matter."""
-    draws = rows.random.poisson(1, size=(rows.n, 5))
+    shape = (rows.n, 5)
+    draws = rows.random.poisson(1, size=shape)
     x = draws.astype(float)
     first, second, *_ = x.T
     log_odds = 1.5 * (first - second)
@@ -122,7 +128,8 @@ def counts(rows: Rows) -> Points:
 
 def scales(rows: Rows) -> Points:
     """Twenty-five items on a scale from 1 to 5, one of which matters."""
-    answer = rows.random.integers(5, size=(rows.n, 25))
+    shape = (rows.n, 25)
+    answer = rows.random.integers(5, size=shape)
     x = 1.0 + answer
     first, *_ = x.T
     log_odds = 1.5 * (first - 3)

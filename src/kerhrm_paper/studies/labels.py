@@ -148,9 +148,11 @@ def few_columns(name: str, seed: int) -> DataFrame:
     words = "two labels", "ordinary table", name
     n = 1000 if seed % 2 else 300
     random = stream(seed, *words, "train")
-    x, y = draw(Rows(random, n))
+    rows = Rows(random, n)
+    x, y = draw(rows)
     random = stream(seed, *words, "test")
-    test = draw(Rows(random, 4000))
+    rows = Rows(random, 4000)
+    test = draw(rows)
     return fitted(x, y, seed, [test])
 
 
@@ -165,7 +167,8 @@ def flips(share: float, table: int, n: int, seed: int) -> DataFrame:
     for test_share in (share, 1 - share):
         rows = Rows(random, 2000)
         x_test, y_test, _ = flipped(rows, test_share)
-        tests.append((x_test, y_test))
+        test = (x_test, y_test)
+        tests.append(test)
     return fitted(x, y, seed, tests, hidden)
 
 
@@ -238,7 +241,8 @@ def summaries(drawn: Frames) -> Frames:
     ratio = draws["error"] / draws["erm"]
     limit = draws["erm"] + HARM
     far = draws["error"] > limit
-    harmed = far & (ratio > HARM_RATIO)
+    too_far = ratio > HARM_RATIO
+    harmed = far & too_far
     largest = ratio.where(far)
     draws = draws.assign(largest=largest, harmed=harmed)
     keys = ["part", "case"]
@@ -250,7 +254,8 @@ def summaries(drawn: Frames) -> Frames:
         harmed=("harmed", "sum"),
         largest=("largest", "max"),
     )
-    summary = counts.join(means).round(4)
+    summary = counts.join(means)
+    summary = summary.round(4)
     return {"labels": summary.reset_index()}
 
 

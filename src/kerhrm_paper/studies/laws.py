@@ -53,9 +53,11 @@ class Linear:
         pattern = [1.0, -1.0, 0.5, -0.5]
         coefficients = np.resize(pattern, self.d)
         mean = x @ coefficients
-        sd = self.sd * self.scale(x, mean)
+        scale = self.scale(x, mean)
+        sd = self.sd * scale
         noise = sd * self.noise(rows)
-        flip = 2 * first * rows.hidden(self.flipped)
+        is_flipped = rows.hidden(self.flipped)
+        flip = 2 * first * is_flipped
         return x, mean - flip + noise
 
 
@@ -97,9 +99,11 @@ class OneHot:
         effects = np.linspace(-2, 2, 8)
         hidden = rows.hidden(self.flipped)
         sign = np.where(hidden, -1, 1)
-        y = first + effects[category] * sign
+        effect = effects[category]
+        y = first + effect * sign
         y += rows.noise()
-        return np.column_stack([x, columns]), y
+        x = np.column_stack([x, columns])
+        return x, y
 
 
 def skewed(rows: Rows) -> Points:
@@ -113,7 +117,8 @@ def skewed(rows: Rows) -> Points:
 def diabetes(rows: Rows) -> Points:
     """Some of the 442 patients of scikit-learn's diabetes data."""
     x, y = load_diabetes(return_X_y=True)
-    order = rows.random.permutation(len(y))
+    n = len(y)
+    order = rows.random.permutation(n)
     chosen = order[: rows.n]
     return x[chosen], y[chosen]
 

@@ -26,7 +26,8 @@ class Rows:
 
     def hidden(self, share: float | Array) -> Array:
         """Whether a row is of a hidden share of them, (n,)."""
-        return self.random.random(self.n) < share
+        draws = self.random.random(self.n)
+        return draws < share
 
 
 Noise = Callable[[Rows], Array]
@@ -91,7 +92,9 @@ def cone(x: Array, mean: Array) -> Array:
 def corner(x: Array, mean: Array) -> Array:
     """Three times the noise where the first two inputs are positive."""
     first, second, *_ = x.T
-    positive = (first > 0) & (second > 0)
+    is_first = first > 0
+    is_second = second > 0
+    positive = is_first & is_second
     return 1.0 + 2 * positive
 
 

@@ -29,7 +29,8 @@ def rows(n: int, d: int, task: str) -> tuple[np.ndarray, np.ndarray]:
     The first column holds everywhere, and the others are noise.
     """
     random = stream(0, "sizes")
-    x = random.standard_normal((n, d), dtype=np.float32)
+    shape = (n, d)
+    x = random.standard_normal(shape, dtype=np.float32)
     is_turned = random.random(n) < TURNED
     turned = np.where(is_turned, -1.0, 1.0)
     if task == "classification":
@@ -38,28 +39,35 @@ def rows(n: int, d: int, task: str) -> tuple[np.ndarray, np.ndarray]:
         noise = 0.3 * x[:, 1]
         x[:, 1] = turned * y + noise
         return x, y
-    noise = 0.5 * random.standard_normal(n)
+    normal = random.standard_normal(n)
+    noise = 0.5 * normal
     first, second, *_ = x.T
-    mean = first + 2 * turned * second
+    signal = 2 * turned * second
+    mean = first + signal
     return x, mean + noise
 
 
 def fit(key: dict[str, Any]) -> dict[str, Any]:
     """Fit rows of a size: what predicts, processor seconds and largest memory in GB."""
     task = key["task"]
-    x, y = rows(key["rows"], key["columns"], task)
+    n = key["rows"]
+    d = key["columns"]
+    x, y = rows(n, d, task)
     kinds = {
         "classification": KerHRMClassifier,
         "regression": KerHRMRegressor,
     }
     width = key["width"]
     network = (width,) if width else ()
-    model = kinds[task](network=network, random_state=0, n_jobs=1)
+    kind = kinds[task]
+    model = kind(network=network, random_state=0, n_jobs=1)
     start = time.process_time()
     with quiet():
         model.fit(x, y)
-    seconds = time.process_time() - start
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    end = time.process_time()
+    seconds = end - start
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    memory = usage.ru_maxrss
     return {
         "predictor": model.predictor_,
         "cpu_seconds": seconds,
@@ -69,4 +77,5 @@ def fit(key: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     key = json.loads(sys.argv[1])
-    print(json.dumps(fit(key)))
+    measured = fit(key)
+    print(json.dumps(measured))

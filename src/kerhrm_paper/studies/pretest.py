@@ -89,7 +89,8 @@ def three(rows: Rows) -> Points:
     environment = rows.random.integers(3, size=rows.n)
     slope = slopes[environment]
     noise = 0.5 * rows.noise()
-    return x, x @ MEAN + slope * third + noise
+    signal = x @ MEAN + slope * third
+    return x, signal + noise
 
 
 def anticausal(rows: Rows) -> Points:
@@ -102,7 +103,8 @@ def anticausal(rows: Rows) -> Points:
     signal = sign * y
     noises = 0.7 * rows.normal(2)
     effects = signal[:, None] + noises
-    return np.column_stack([causes, effects]), y
+    x = np.column_stack([causes, effects])
+    return x, y
 
 
 def selected(rows: Rows) -> Points:
@@ -111,12 +113,15 @@ def selected(rows: Rows) -> Points:
     candidates = Rows(rows.random, 40 * rows.n)
     causes = candidates.normal(5)
     noise = 0.3 * candidates.noise()
-    y = causes @ MEAN[:5] + noise
+    signal = causes @ MEAN[:5]
+    y = signal + noise
     v = candidates.noise()
     hidden = candidates.hidden(0.2)
     sign = np.where(hidden, -1.0, 1.0)
-    distance = np.abs(y - sign * v)
-    chance = 1.5 ** (-5 * distance)
+    expected = sign * v
+    distance = np.abs(y - expected)
+    exponent = -5 * distance
+    chance = 1.5**exponent
     kept = candidates.hidden(chance)
     accepted = np.flatnonzero(kept)
     chosen = accepted[: rows.n]
@@ -207,31 +212,38 @@ def summaries(drawn: Frames) -> Frames:
     by_case = nulls.groupby("case", sort=False)
     for case, group in by_case:
         key = keyed(COLUMNS, (NULL, case, "any"))
-        rows.append(key | detections(group))
+        counts = detections(group)
+        rows.append(key | counts)
     for n, group in nulls.groupby("n"):
         key = keyed(COLUMNS, (NULL, "all", n))
-        rows.append(key | detections(group))
+        counts = detections(group)
+        rows.append(key | counts)
     key = keyed(COLUMNS, (NULL, "all", "any"))
-    rows.append(key | detections(nulls))
+    counts = detections(nulls)
+    rows.append(key | counts)
     others = draws[~is_null]
     by_part = others.groupby(COLUMNS, sort=False)
     for values, group in by_part:
         key = keyed(COLUMNS, values)
-        rows.append(key | detections(group))
-    summary = DataFrame(rows).round(4)
+        counts = detections(group)
+        rows.append(key | counts)
+    summary = DataFrame(rows)
+    summary = summary.round(4)
     return {"pretest": summary}
 
 
 def figures(tables: Frames) -> Figures:
     """The share of p-values up to p where there are no environments."""
     draws = tables[DRAWS]
-    nulls = draws[draws["part"] == NULL]
+    is_null = draws["part"] == NULL
+    nulls = draws[is_null]
     size = (4.5, 3.4)
     figure = Figure(size, layout="constrained")
     axis = figure.subplots()
     for n, group in nulls.groupby("n"):
         if len(group) > NULL_SEEDS:  # not the 400 rows of diabetes
-            p_values = group["p_value"].dropna()
+            p_values = group["p_value"]
+            p_values = p_values.dropna()
             axis.ecdf(p_values, label=f"{n} rows")
     uniform: dict[str, Any] = {
         "color": "0.6",

@@ -55,7 +55,8 @@ def interval(values: DataFrame, correction: float = 0.0) -> DataFrame:
 
 def summaries(drawn: Frames) -> Frames:
     """Ratios by table and over the tables, and what was detected."""
-    errors = with_metrics(drawn[ERRORS])
+    drawn_errors = drawn[ERRORS]
+    errors = with_metrics(drawn_errors)
     by_metric = {}
     for metric in BASES:
         by_metric[metric] = ratios(errors, metric)
@@ -91,7 +92,8 @@ def ratios(errors: DataFrame, metric: str) -> DataFrame:
     tables = wide.index.droplevel("method")
     base = bases.loc[tables].to_numpy()
     mean = base.mean(1, keepdims=True)
-    ratio = 1 + (wide - base) / mean
+    difference = wide - base
+    ratio = 1 + difference / mean
     return interval(ratio, correction=1.0)
 
 
@@ -103,7 +105,8 @@ def means(of_tables: DataFrame) -> DataFrame:
     by_setting = {}
     for setting, labels in SETTINGS.items():
         chosen = rows["labels"].isin(labels)
-        by_setting[setting] = over_tables(rows[chosen])
+        of_setting = rows[chosen]
+        by_setting[setting] = over_tables(of_setting)
     summary = pd.concat(by_setting, names=["setting"])
     summary = summary.reset_index()
     summary = summary.assign(selection="none")
@@ -131,11 +134,13 @@ def detected(errors: DataFrame) -> DataFrame:
     ours = errors[is_ours]
     keys = ["table", "labels", "training", "d", "method"]
     groups = ours.groupby(keys, sort=False)
-    counts = groups[["detected", "predicts"]].sum()
+    found = ["detected", "predicts"]
+    counts = groups[found].sum()
     p_values = groups["p_value"]
     least = p_values.agg(["median", "min"])
     summary = counts.join(least)
-    return summary.round(4).reset_index()
+    summary = summary.round(4)
+    return summary.reset_index()
 
 
 # --- figure ---------------------------------------------------------------------------
@@ -155,7 +160,8 @@ def figures(tables: Frames) -> Figures:
     """Ratios of every table, and their mean with its interval, a row for each
     method."""
     of_tables = tables[RATIOS]
-    of_tables = of_tables[of_tables["method"] != "ERM"]
+    is_other = of_tables["method"] != "ERM"
+    of_tables = of_tables[is_other]
     over_all = tables[MEANS]
     over_all = over_all.query("setting == 'all' and method != 'ERM'")
     over_all = over_all.set_index(["metric", "method"])
@@ -163,13 +169,15 @@ def figures(tables: Frames) -> Figures:
     worst = worst.sort_values(ascending=False)
     methods = list(worst.index)
     figure = Figure((7.2, 3.6), layout="constrained")
-    axes = figure.subplots(1, len(PANELS), sharey=True)
+    n_panels = len(PANELS)
+    axes = figure.subplots(1, n_panels, sharey=True)
     panels = zip(axes, PANELS, strict=True)
     for axis, metric in panels:
         same = of_tables["metric"] == metric
         rows = of_tables[same]
         draw_tables(axis, rows, methods)
-        mean = over_all.loc[metric].loc[methods]
+        of_metric = over_all.loc[metric]
+        mean = of_metric.loc[methods]
         half = mean["high"] - mean["mean"]
         centres = mean["mean"]
         axis.errorbar(centres, methods, xerr=half, **MEAN)
@@ -184,8 +192,9 @@ def figures(tables: Frames) -> Figures:
 
 def draw_tables(axis: Axes, rows: DataFrame, methods: list[str]) -> None:
     """A dot for each table: numeric targets above the row, two classes below."""
-    numeric = rows[~rows["labels"]]
-    classes = rows[rows["labels"]]
+    has_labels = rows["labels"]
+    numeric = rows[~has_labels]
+    classes = rows[has_labels]
     draw_kind(axis, numeric, methods, "numeric targets", 0.2, "#0072B2")
     draw_kind(axis, classes, methods, "two classes", -0.2, "#D55E00")
 

@@ -75,13 +75,17 @@ def robust(
     weights = np.ones(n)
     for step in range(steps):
         model.fit(z, y, weights)
-        residuals = y - model.predict(z)
-        worst = worst_rows(residuals**2, group, share)
+        fitted = model.predict(z)
+        residuals = y - fitted
+        losses = residuals**2
+        worst = worst_rows(losses, group, share)
         target = n * worst / worst.sum()
         rate = 2 / (step + 3)
-        weights += rate * (target - weights)
+        change = target - weights
+        weights += rate * change
     points = erm._units.inputs(new)
-    outputs = model.predict(represent(points))
+    new_features = represent(points)
+    outputs = model.predict(new_features)
     return np.asarray(outputs)
 
 
@@ -127,5 +131,6 @@ def worst_rows(losses: Array, group: Array, share: float | None) -> Array:
         return group == (minority > majority)
     count = np.ceil(share * len(losses))
     ascending = np.sort(losses)
-    threshold = ascending[-int(count)]
+    smallest = -int(count)
+    threshold = ascending[smallest]
     return losses >= threshold

@@ -92,7 +92,8 @@ class Fold:
         target = self.problem.target
         outputs = predictions(psi, target, environments, test, k)
         positive = outputs > 0
-        right = positive == (self.y_test > 0)
+        is_one = self.y_test > 0
+        right = positive == is_one
         share = right.double().mean()
         return float(share)
 
@@ -108,10 +109,12 @@ class Fold:
 
     def exact(self, memberships: Tensor) -> Tensor:
         """Whether each clustering is the split by colour, (starts,)."""
-        first = memberships[..., 0] > 0.5
+        of_first = memberships[..., 0]
+        first = of_first > 0.5
         same = first == self.sides
         share = same.double().mean(-1)
-        return torch.maximum(share, 1 - share) > EXACT
+        larger = torch.maximum(share, 1 - share)
+        return larger > EXACT
 
     def copies(self, memberships: Tensor) -> Tensor:
         """Whether each clustering copies the label, (starts,)."""
@@ -135,7 +138,8 @@ def learning_curve(n: int, seed: int, raw_file: str) -> DataFrame:
     problem = reduced(points, features)
     new = torch.from_numpy(x_test)
     psi_test, offsets_test = features.transform(new)
-    seconds = perf_counter() - start
+    end = perf_counter()
+    seconds = end - start
     fold = Fold(
         problem,
         psi_test,
@@ -150,7 +154,8 @@ def learning_curve(n: int, seed: int, raw_file: str) -> DataFrame:
         memberships, likelihood = fold.cluster(starts, k)
         copies = fold.copies(memberships)
         likelihood = likelihood.masked_fill(copies, -torch.inf)
-        best = memberships[likelihood.argmax()]
+        likeliest = likelihood.argmax()
+        best = memberships[likeliest]
         warm = best
         if nested is not None:
             one_start = nested[None]
@@ -183,12 +188,14 @@ def predictions(
 
     ``new`` are reduced features and offsets of new points.
     """
-    coordinates = psi[:, :k].double()
+    coordinates = psi[:, :k]
+    coordinates = coordinates.double()
     risks = environment_risks(coordinates, target, environments, ridge=1e-6)
     theta = solve(*risks.pooled)
     psi_new, offsets = new
-    coordinates = psi_new[:, :k].double()
-    return offsets.double() + coordinates @ theta
+    coordinates = psi_new[:, :k]
+    changes = coordinates.double() @ theta
+    return offsets.double() + changes
 
 
 # --- approximation --------------------------------------------------------------------
@@ -231,12 +238,15 @@ def approximation(raw_file: str) -> DataFrame:
             true = outputs(exact, k)
             difference = approximate - true
             error = difference.norm() / true.norm()
-            changed = (approximate > 0) != (true > 0)
+            approximate_label = approximate > 0
+            true_label = true > 0
+            changed = approximate_label != true_label
             share = changed.double().mean()
-            spectrum = nystroem.s[:k].double()
-            true_spectrum = exact.s[:k].double()
-            ratios = spectrum / true_spectrum
-            deviations = (ratios - 1).abs()
+            spectrum = nystroem.s[:k]
+            true_spectrum = exact.s[:k]
+            ratios = spectrum.double() / true_spectrum.double()
+            from_one = ratios - 1
+            deviations = from_one.abs()
             row = {
                 "landmarks": landmarks,
                 "k": k,
@@ -246,7 +256,8 @@ def approximation(raw_file: str) -> DataFrame:
                 "labels_changed": float(share),
             }
             rows.append(row)
-    return DataFrame(rows).fillna(0.0)
+    table = DataFrame(rows)
+    return table.fillna(0.0)
 
 
 # --- figure ---------------------------------------------------------------------------
@@ -259,7 +270,8 @@ def figures(tables: Frames) -> Figures:
     k starts at random.
     """
     curves = tables[LEARNING_CURVE]
-    groups = curves.groupby(["n", "k"])
+    keys = ["n", "k"]
+    groups = curves.groupby(keys)
     means = groups.mean(numeric_only=True)
     sizes = list(means.index.unique("n"))
     figure = Figure((5.5, 3.4), layout="constrained")
@@ -275,7 +287,8 @@ def figures(tables: Frames) -> Figures:
         axis.plot(rows.index, nested, **look)
         random = rows["test_acc"]
         axis.plot(rows.index, random, linestyle=":", **look)
-        end = (rows.index[-1], nested.iloc[-1])
+        last_k = rows.index[-1]
+        end = (last_k, nested.iloc[-1])
         axis.annotate(
             f"n = {n:,.0f}".replace(",", " "),
             end,

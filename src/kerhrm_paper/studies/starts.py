@@ -88,7 +88,8 @@ def units(files: Files) -> Iterator[Unit]:
                 compute = partial(splits, start, e_step)
                 yield Unit(SPLITS, key, compute)
     for name in TRAINED:
-        seeds = min(3, CASES[name].seeds)
+        n_seeds = CASES[name].seeds
+        seeds = min(3, n_seeds)
         for seed in range(seeds):
             start = Start(name, seed, raw_file)
             for cosine, weight in weights(name):
@@ -134,7 +135,8 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
         psi = add(psi)
         held_out = add(held_out)
     names = "t=1", f"k={k}"
-    drawn_starts = random_starts(start.seed, n_starts, len(psi), 2, *names)
+    n = len(psi)
+    drawn_starts = random_starts(start.seed, n_starts, n, 2, *names)
     mixtures = fit_mixture(
         psi,
         problem.target,
@@ -157,7 +159,8 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
         environments = kept * of_train, kept * of_validation
         result = direction_result(drawn, k, *environments)
         results.append(result)
-    area = areas(expected(drawn.data), train)
+    sides = expected(drawn.data)
+    area = areas(sides, train)
     bins = label_bins(problem.y)
     optima = {
         "label_information": label_information(train, bins),
@@ -167,14 +170,17 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
         "held_out": mixtures.log_likelihood(held_out, target),
         "result": results,
     }
-    rounded = DataFrame(optima).round(4)
+    rounded = DataFrame(optima)
+    rounded = rounded.round(4)
     equal = rounded.value_counts(sort=False)
-    return equal.rename("starts").reset_index()
+    counts = equal.rename("starts")
+    return counts.reset_index()
 
 
 def areas(sides: np.ndarray, memberships: Tensor) -> np.ndarray:
     """Areas under the ROC curve of the first environment of each clustering."""
-    scores = memberships[..., 0].numpy()
+    of_first = memberships[..., 0]
+    scores = of_first.numpy()
     areas_of_starts = [roc_auc_score(sides, score) for score in scores]
     return np.array(areas_of_starts)
 
@@ -259,7 +265,8 @@ def moved(outputs: Tensor, problem: Problem, direction: Any) -> StudyRow:
     product = scaled @ theta
     cosine = product / scaled.norm() / theta.norm()
     inside = (coordinates**2).sum()
-    share = inside / (change**2).sum()
+    whole = (change**2).sum()
+    share = inside / whole
     row = {"cosine_reached": float(cosine)}
     row["outside"] = 1 - float(share)
     return row

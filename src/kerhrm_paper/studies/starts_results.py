@@ -66,7 +66,8 @@ def judged(optima: DataFrame) -> DataFrame:
 def summaries(drawn: Frames) -> Frames:
     """Row per case and E step: shares of the optima, and test results of rules that
     choose one."""
-    optima = judged(drawn[SPLITS])
+    splits = drawn[SPLITS]
+    optima = judged(splits)
     repeated = optima.index.repeat(optima["starts"])
     starts = optima.loc[repeated]
     starts = starts.reset_index(drop=True)
@@ -76,8 +77,10 @@ def summaries(drawn: Frames) -> Frames:
     data_sets = starts.groupby(DATA_SET, sort=False)
     chosen = data_sets.apply(choices)
     of_variant = chosen.groupby(level=VARIANT, sort=False)
-    summary = shares.join(of_variant.mean())
-    summary = summary.round(4).reset_index()
+    means = of_variant.mean()
+    summary = shares.join(means)
+    summary = summary.round(4)
+    summary = summary.reset_index()
     return {"starts_summary": summary}
 
 
@@ -86,11 +89,13 @@ def choices(starts: DataFrame) -> Series:
     rule."""
     results = starts["result"].to_numpy()
     areas = starts["auc"].to_numpy()
-    chosen = {"any": starts["result"].mean()}
+    result = starts["result"]
+    chosen = {"any": result.mean()}
     for name, column in RULES.items():
         preferences = starts[column].to_numpy()
         draws = OPTIONS.n_init
-        chosen[name] = best_of(preferences, results, draws)
+        of_rule = best_of(preferences, results, draws)
+        chosen[name] = of_rule
         best = int(preferences.argmax())
         right = areas[best] >= EXPECTED
         chosen[f"{name}_right"] = float(right)
@@ -100,23 +105,30 @@ def choices(starts: DataFrame) -> Series:
 def figures(tables: Frames) -> Figures:
     """Test results by E step and by what chooses among the optima, a panel for each
     case: dots are data sets, and the larger mark is their mean."""
-    optima = judged(tables[SPLITS])
+    splits = tables[SPLITS]
+    optima = judged(splits)
     repeated = optima.index.repeat(optima["starts"])
     starts = optima.loc[repeated]
     data_sets = starts.groupby(DATA_SET, sort=False)
-    chosen = data_sets.apply(choices).reset_index()
-    cases = list(chosen["case"].unique())
-    e_steps = list(chosen["e_step"].unique())
+    chosen = data_sets.apply(choices)
+    chosen = chosen.reset_index()
+    names_of_cases = chosen["case"]
+    cases = list(names_of_cases.unique())
+    names_of_e_steps = chosen["e_step"]
+    e_steps = list(names_of_e_steps.unique())
     figure = Figure((7.2, 2.5), layout="constrained")
-    axes = figure.subplots(1, len(cases), sharey=True, squeeze=False)
+    n_cases = len(cases)
+    axes = figure.subplots(1, n_cases, sharey=True, squeeze=False)
     panels = zip(axes.flat, cases, strict=True)
     for axis, case in panels:
-        of_case = chosen[chosen["case"] == case]
+        is_case = chosen["case"] == case
+        of_case = chosen[is_case]
         draw_case(axis, of_case, e_steps)
         is_error = case.startswith("Table 3")
         if is_error:
             axis.invert_xaxis()
-        axis.set_xlabel("error" if is_error else "accuracy")
+        quantity = "error" if is_error else "accuracy"
+        axis.set_xlabel(quantity)
         title = case.replace(", ", ",\n", 1)
         axis.set_title(title, fontsize=9)
     first = axes.flat[0]
@@ -143,10 +155,12 @@ def figures(tables: Frames) -> Figures:
 
 def draw_case(axis: Axes, chosen: DataFrame, e_steps: list[str]) -> None:
     """Results of one case: a row for each E step, in it a height for each rule."""
-    heights = chosen["e_step"].map(e_steps.index)
+    e_step = chosen["e_step"]
+    heights = e_step.map(e_steps.index)
     for rule, (name, colour, marker, place) in LOOKS.items():
         shifted = heights + place
-        axis.scatter(chosen[rule], shifted, s=6, c=colour, alpha=0.5, lw=0)
+        results = chosen[rule]
+        axis.scatter(results, shifted, s=6, c=colour, alpha=0.5, lw=0)
         of_rule = chosen.groupby(heights)[rule]
         means = of_rule.mean()
         axis.plot(
