@@ -38,11 +38,13 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
     units, which few methods have, are in the table alone.
     """
     cells = cells[primary(cells)]
-    parts = cells["setting"].str.extract(SETTING)
+    settings = cells["setting"]
+    parts = settings.str.extract(SETTING)
     cells = cells.join(parts)
     cells = where(cells, metric="worst_acc", variant="")
     bounds = where(cells, method=CEILING)
-    cells = cells[cells["method"] != CEILING]
+    is_bound = cells["method"] == CEILING
+    cells = cells[~is_bound]
     by_method = cells.groupby("method")
     means = by_method["mean"].mean()
     ordered = means.sort_values(ascending=False)
@@ -51,7 +53,8 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
     with style():
         height = 1.5 + ROW * len(methods)
         size = (WIDTH, height)
-        figure, grid = subplots(1, len(panels), figsize=size, sharex=True, sharey=True)
+        n_panels = len(panels)
+        figure, grid = subplots(1, n_panels, figsize=size, sharex=True, sharey=True)
         drawn = zip(grid.flat, panels.items(), strict=True)
         for axis, (setting, title) in drawn:
             levels = where(bounds, setting=setting)
@@ -66,8 +69,10 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
         names = []
         for method in methods:
             name = method_name(method)
-            names.append(textwrap.fill(name, NAME))
-        name_rows(grid[0, 0], names)
+            in_lines = textwrap.fill(name, NAME)
+            names.append(in_lines)
+        first_axis = grid[0, 0]
+        name_rows(first_axis, names)
         entries = [
             entry("given the time", *TIMED),
             entry("not given the time", *UNTIMED),
@@ -94,7 +99,8 @@ def _panels(cells: pd.DataFrame) -> dict[str, str]:
     arrow = "\n\N{RIGHTWARDS ARROW} "
     titles = {}
     for setting in ordered.index:
-        titles[setting] = arrow.join(shares.loc[setting])
+        low_and_high = shares.loc[setting]
+        titles[setting] = arrow.join(low_and_high)
     return titles
 
 
@@ -103,7 +109,8 @@ def _draw_means(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
     for cell in cells.itertuples():
         method = str(cell.method)
         y = methods.index(method)
-        colour, marker = TIMED if _is_timed(method) else UNTIMED
+        look = TIMED if _is_timed(method) else UNTIMED
+        colour, marker = look
         axis.hlines(y, cell.ci_low, cell.ci_high, color=colour, linewidth=1)
         axis.plot(cell.mean, y, marker, color=colour, markersize=4)
 

@@ -24,7 +24,8 @@ from kerhrm_paper.reporting.setting_words import in_words
 from kerhrm_paper.reporting.tables import TITLES
 from kerhrm_paper.reporting.version_figure import LEVEL_LINE, LEVELS
 
-BLUE, ORANGE = METHODS["KerHRM"], METHODS["JTT"]
+BLUE = METHODS["KerHRM"]
+ORANGE = METHODS["JTT"]
 #: of KerHRM's outputs: label, colour and marker
 OUTPUTS = {
     "KerHRM": ("network", BLUE, "o"),
@@ -68,16 +69,22 @@ class _Rows:
     def names(self) -> list[str]:
         """Of all rows, from top to bottom."""
         names = [*self.changes, *self.methods]
-        return [textwrap.fill(in_words(name), NAME) for name in names]
+        in_lines = []
+        for name in names:
+            words = in_words(name)
+            in_lines.append(textwrap.fill(words, NAME))
+        return in_lines
 
     def height(self, method: str, change: str) -> float | None:
         """Of a cell; None for methods that are lines."""
         if method in self.outputs:
             row = self.changes.index(change) if change else 0
             # outputs of one change are next to each other
-            number = [*self.outputs].index(method)
+            names = list(self.outputs)
+            number = names.index(method)
             n_outputs = len(self.outputs)
-            shift = 0.15 * (2 * number - n_outputs + 1)
+            twice_from_centre = 2 * number - n_outputs + 1
+            shift = 0.15 * twice_from_centre
             return float(row) + shift
         if method in self.methods:
             number = self.methods.index(method)
@@ -106,14 +113,16 @@ def changes(cells: pd.DataFrame) -> Figure:
             of_base = where(cells, base=base)
             _draw_levels(axis, of_base)
             _draw_cells(axis, of_base, rows)
-            words = textwrap.fill(in_words(base), TITLE)
+            words = in_words(base)
+            words = textwrap.fill(words, TITLE)
             axis.set_title(plain(words))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=3)
             if metric.endswith("acc"):
                 axis.set_xlim(0, 1)
                 axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-        name_rows(axes.flat[0], rows.names)
+        first_axis = axes.flat[0]
+        name_rows(first_axis, rows.names)
         title = TITLES.get(metric, metric)
         heading = f"{title}; bars: {intervals(cells)}"
         entries = _entries(cells, rows)
@@ -126,7 +135,8 @@ def _entries(cells: pd.DataFrame, rows: _Rows) -> list[Line2D]:
     entries = []
     for label, colour, marker in rows.outputs.values():
         if label:
-            entries.append(entry(label, colour, marker))
+            mark = entry(label, colour, marker)
+            entries.append(mark)
     drawn = set(cells["method"])
     for method, (label, line) in LEVELS.items():
         if method in drawn:
@@ -153,5 +163,6 @@ def _draw_cells(axis: Axes, cells: pd.DataFrame, rows: _Rows) -> None:
         if method in rows.outputs:
             _, colour, marker = rows.outputs[method]
         interval = [cell.ci_low, cell.ci_high]
-        axis.plot(interval, [y, y], color=colour, linewidth=1)
+        heights = [y, y]
+        axis.plot(interval, heights, color=colour, linewidth=1)
         axis.plot(cell.mean, y, marker, color=colour, markersize=3)

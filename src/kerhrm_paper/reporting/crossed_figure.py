@@ -27,7 +27,8 @@ SOURCES = {
     "clustering": "clustering's starts",
 }
 #: colour and marker of methods, in turn
-LOOKS = (METHODS["KerHRM"], "o"), ("#D55E00", "^"), ("#009E73", "s")
+BLUE = METHODS["KerHRM"]
+LOOKS = (BLUE, "o"), ("#D55E00", "^"), ("#009E73", "s")
 
 
 def is_crossed(scores: pd.DataFrame) -> bool:
@@ -46,9 +47,11 @@ def crossed(scores: pd.DataFrame) -> Figure:
     result, *_ = results_of(scores)
     scores = scores[primary(scores)]
     scores = where(scores, metric=result)
-    is_reference = scores["method"].str.startswith("ref: ")
+    names_of_methods = scores["method"]
+    is_reference = names_of_methods.str.startswith("ref: ")
     scores = scores[~is_reference]
-    sources = scores["seed"].str.extract(SEED)
+    seeds = scores["seed"]
+    sources = seeds.str.extract(SEED)
     scores = scores.assign(**sources)
     settings = list(dict.fromkeys(scores["setting"]))
     methods = list(dict.fromkeys(scores["method"]))
@@ -60,7 +63,8 @@ def crossed(scores: pd.DataFrame) -> Figure:
         for axis, setting in panels:
             of_setting = where(scores, setting=setting)
             _draw_sources(axis, of_setting, methods)
-            axis.set_title(plain(in_words(setting)))
+            words = in_words(setting)
+            axis.set_title(plain(words))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=4)
         names = list(SOURCES.values())
@@ -68,7 +72,8 @@ def crossed(scores: pd.DataFrame) -> Figure:
         entries = []
         for number, method in enumerate(methods):
             look = LOOKS[number % len(LOOKS)]
-            entries.append(entry(method, *look))
+            mark = entry(method, *look)
+            entries.append(mark)
         title = TITLES.get(result, result)
         heading = f"{title}: a mark is one seed's mean over the other rows' seeds"
         finish(figure, entries, heading=heading, columns=2)
@@ -78,7 +83,8 @@ def crossed(scores: pd.DataFrame) -> Figure:
 def _draw_sources(axis: Axes, scores: pd.DataFrame, methods: list[str]) -> None:
     """Means by source, each method at its own height within the row."""
     for number, method in enumerate(methods):
-        colour, marker = LOOKS[number % len(LOOKS)]
+        look = LOOKS[number % len(LOOKS)]
+        colour, marker = look
         place = (number + 0.5) / len(methods)
         shift = 0.5 * (place - 0.5)
         of_method = where(scores, method=method)

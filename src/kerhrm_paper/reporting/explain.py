@@ -52,7 +52,8 @@ def explain(
         If there is no such cell; the hint has those that are there.
     """
     if table not in run.tables:
-        known = ", ".join(run.tables) or "none"
+        tables = ", ".join(run.tables)
+        known = tables or "none"
         problem = f"{run.folder} has no table '{table}'"
         raise KerhrmError(problem, f"it has {known}")
     names = (setting, method, metric, selection)
@@ -103,12 +104,14 @@ def _find(run: Run, table: str, names: dict[str, str | None]) -> dict[str, Any]:
             continue
         distinct = dict.fromkeys(cells[key])
         known = "; ".join(distinct)
-        cells = where(cells, **{key: name})
+        wanted = {key: name}
+        cells = where(cells, **wanted)
         if cells.empty:
             problem = f"{run.folder}/tables/{table}.csv has no {key} {name!r}"
             raise KerhrmError(problem, f"it has {known}")
     first = cells.iloc[0]
-    return first.dropna().to_dict()
+    known_values = first.dropna()
+    return known_values.to_dict()
 
 
 def _files(run: Run, table: str, data: str, learner: str) -> list[dict[str, Any]]:

@@ -121,7 +121,8 @@ def figure2(cells: pd.DataFrame) -> Figure:
     is_erm = is_start & (cells["method"] == methods[0])
     spans = []
     for method in methods:
-        iterations = where(cells, method=method)["t"]
+        of_method = where(cells, method=method)
+        iterations = of_method["t"]
         spans.append(iterations.max() + 2)
     widest = max(spans)
     widths = np.clip(spans, widest / 2, None)
@@ -138,7 +139,8 @@ def figure2(cells: pd.DataFrame) -> Figure:
         columns = zip(methods, grid.T, strict=True)
         for method, (above, below) in columns:
             is_method = cells["method"] == method
-            of_version = cells[is_erm | is_method].sort_values("t")
+            of_version = cells[is_erm | is_method]
+            of_version = of_version.sort_values("t")
             _draw_accuracies(above, of_version)
             above.set_title(COURSES[method], loc="left")
             _draw_curve(below, of_version, "d_kl")
@@ -150,10 +152,12 @@ def figure2(cells: pd.DataFrame) -> Figure:
         accuracy_axis.set_ylim(0, 1)
         divergence_axis = grid[1, 0]
         divergence_axis.set_ylabel("KL divergence\nof P(Y | C) (nats)")
-        highest = max(axis.dataLim.y1 for axis in grid[1])
+        tops = [axis.dataLim.y1 for axis in grid[1]]
+        highest = max(tops)
         divergence_axis.set_ylim(0, 1.15 * highest)  # room for markers
         entries, _ = accuracy_axis.get_legend_handles_labels()
-        finish(figure, entries, heading=f"bands: {intervals(cells)}")
+        heading = f"bands: {intervals(cells)}"
+        finish(figure, entries, heading=heading)
     return figure
 
 
@@ -199,7 +203,8 @@ def split(cells: pd.DataFrame, name: str) -> pd.DataFrame:
     cells = cells[primary(cells)]
     parts = cells["setting"].str.partition(",")
     options = parts[0].str.partition("=")
-    return cells.assign(**{name: options[2], "variant": parts[2]})
+    columns = {name: options[2], "variant": parts[2]}
+    return cells.assign(**columns)
 
 
 def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
@@ -215,7 +220,8 @@ def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
         ticks = axis.xaxis if which == "x" else axis.yaxis
         locator = LogLocator(subs=(1, 2, 5))
         ticks.set_major_locator(locator)
-        ticks.set_major_formatter(StrMethodFormatter("{x:g}"))
+        formatter = StrMethodFormatter("{x:g}")
+        ticks.set_major_formatter(formatter)
         ticks.set_minor_formatter(NullFormatter())
 
 
@@ -292,7 +298,8 @@ def entitle(axis: Axes, table: str, metric: str) -> None:
         axis.set_title(f"{title}\nerror")
     axis.grid(axis="x")
     axis.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
-    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    formatter = StrMethodFormatter("{x:g}")
+    axis.xaxis.set_major_formatter(formatter)
 
 
 def name_rows(axis: Axes, names: Sequence[str]) -> None:
@@ -313,8 +320,10 @@ def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
     names = sorted(heights, key=lambda name: heights[name])
     wanted = np.array([heights[name] for name in names])
     # the lowest keeps its place, and each pushes the next ones upwards
-    steps = np.arange(len(names)) * gap
-    placed = np.maximum.accumulate(wanted - steps) + steps
+    numbers = np.arange(len(names))
+    steps = numbers * gap
+    shifted = np.maximum.accumulate(wanted - steps)
+    placed = shifted + steps
     excess = placed.max(initial=0) - 1
     placed -= np.clip(excess, 0, None)
     for name, height in zip(names, placed, strict=True):
@@ -350,5 +359,6 @@ def finish(
         points = figure.get_figwidth() * 72
         points_per_character = 0.55 * mpl.rcParams["font.size"]
         n_characters = int(points / points_per_character)
-        text = textwrap.fill(plain(title), n_characters)
+        words = plain(title)
+        text = textwrap.fill(words, n_characters)
         figure.suptitle(text)

@@ -50,24 +50,29 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         tests = tests[has_numbers]
     methods = list(dict.fromkeys(tests["method"]))
     tables = list(dict.fromkeys(tests["table"]))
-    has_band = tests["lowest"].notna().any()
+    lowest = tests["lowest"]
+    has_band = lowest.notna().any()
     margins = 1.2 if has_band else 0.9
     height = margins + 0.22 * len(methods)
     with style():
         size = (WIDTH, height)
-        figure, axes = subplots(1, len(tables), figsize=size, sharey=True)
+        n_tables = len(tables)
+        figure, axes = subplots(1, n_tables, figsize=size, sharey=True)
         panels = zip(axes.flat, tables, strict=True)
         for axis, table in panels:
             rows = where(tests, table=table)
             _draw_tests(axis, rows, methods)
-            metric = rows["metric"].iloc[0]
+            metrics = rows["metric"]
+            metric = metrics.iloc[0]
             entitle(axis, table, metric)
-        name_rows(axes.flat[0], methods)
+        first_axis = axes.flat[0]
+        name_rows(first_axis, methods)
         known = set(tests["outcome"])
         entries = []
         for outcome, (colour, marker) in LOOKS.items():
             if outcome in known:
-                entries.append(entry(outcome, colour, marker))
+                mark = entry(outcome, colour, marker)
+                entries.append(mark)
         heading = "difference from the paper, right is better; shaded: margin; "
         heading += "95 % interval, thick: paper exact"
         if has_band:
@@ -84,14 +89,16 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
     axis.axvline(0, color="0.5", linewidth=0.8, zorder=1)
     measured = tests.dropna(subset="mean")
     for test in measured.itertuples():
-        colour, marker = LOOKS[str(test.outcome)]
+        outcome = str(test.outcome)
+        colour, marker = LOOKS[outcome]
         y = methods.index(str(test.method))
+        heights = [y, y]
         if np.isfinite(test.lowest):
             low = test.lowest - test.paper
             high = test.highest - test.paper
             axis.hlines(y, low, high, color=colour, linewidth=5, alpha=0.3, zorder=1.5)
         interval = [test.ci_low, test.ci_high]
-        axis.plot(interval, [y, y], color=colour, linewidth=0.9)
+        axis.plot(interval, heights, color=colour, linewidth=0.9)
         exact = [test.ci_low_exact, test.ci_high_exact]
-        axis.plot(exact, [y, y], color=colour, linewidth=2.4)
+        axis.plot(exact, heights, color=colour, linewidth=2.4)
         axis.plot(test.difference, y, marker, color=colour, markersize=4.5)

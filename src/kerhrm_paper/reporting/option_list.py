@@ -60,21 +60,26 @@ def table(config: Config, name: str) -> str:
     head = f"{base}+option=value+... names {kind} with other options; "
     head += "defaults, which files may change:"
     lines = _lines(schema)
-    return "\n".join([head, *lines])
+    with_head = [head, *lines]
+    return "\n".join(with_head)
 
 
 def _lines(schema: Mapping[str, Nameable]) -> list[str]:
     """A line for each option, its columns below each other."""
     defaults = []
     for key, option in schema.items():
-        defaults.append(f"+{key}={_default(option)}")
+        default = _default(option)
+        defaults.append(f"+{key}={default}")
     values = []
     for option in schema.values():
         limits = _limits(option.annotation)
         words = [_values(option), *limits]
-        values.append(", ".join(words))
-    widest_default = max(map(len, defaults))
-    widest_value = max(map(len, values))
+        text = ", ".join(words)
+        values.append(text)
+    lengths_of_defaults = map(len, defaults)
+    lengths_of_values = map(len, values)
+    widest_default = max(lengths_of_defaults)
+    widest_value = max(lengths_of_values)
     default_width = min(WIDEST, widest_default)
     value_width = min(WIDEST, widest_value)
     lines = []
@@ -88,10 +93,12 @@ def _lines(schema: Mapping[str, Nameable]) -> list[str]:
 
 def _values(option: Nameable) -> str:
     """What an option takes, in words; of a penalty the names that there are."""
-    name = option.key.split(".")[-1]
+    *_, name = option.key.split(".")
     if name == "penalty":
         return "one of " + ", ".join(PENALTIES)
-    return "none, or the options below" if option.group else option.values
+    if option.group:
+        return "none, or the options below"
+    return option.values
 
 
 def _default(option: Nameable) -> str:
@@ -109,13 +116,15 @@ def _default(option: Nameable) -> str:
 
 def _limits(annotation: Any) -> list[str]:
     """Limits that a type declares, each once."""
-    return list(dict.fromkeys(_range(annotation)))
+    ranges = _range(annotation)
+    return list(dict.fromkeys(ranges))
 
 
 def _range(annotation: Any) -> Iterator[str]:
     """Limits that a type declares, as ``>= 0``, wherever in it they stand."""
     for part in typing.get_args(annotation):
-        constraints = (part, *getattr(part, "metadata", ()))
+        metadata = getattr(part, "metadata", ())
+        constraints = (part, *metadata)
         for constraint in constraints:
             for name, sign in SIGNS.items():
                 limit = getattr(constraint, name, None)

@@ -62,7 +62,8 @@ class RunOptions:
             hint = f"git checkout the commit that made it ({error.problem})"
             raise KerhrmError(problem, hint) from error
         self.resolver = self.config.resolved.resolver
-        self.files = _files(run.preset(), root)
+        preset = run.preset()
+        self.files = _files(preset, root)
 
     def of_data(self, data: str) -> dict[str, Tree]:
         """Options of the run, the seeds, the generator, the network and the features of
@@ -141,7 +142,8 @@ class RunOptions:
     def _noted(self, data: str, learner: str) -> Tree:
         """Options of a learner that the job which trained it has noted."""
         file = f"{data}/{learner}/predictions.npz"
-        record = provenance.read(self.run.folder, file) or {}
+        record = provenance.read(self.run.folder, file)
+        record = record or {}
         params = record.get("params", {})
         learners = params.get("learners", [])
         for params in learners:
@@ -157,14 +159,17 @@ class RunOptions:
         preset = self.run.preset(table)
         folder = self.run.folder
         words = [f"preset={preset}"]
-        is_elsewhere = str(folder.parent) != "results"
+        parent = str(folder.parent)
+        is_elsewhere = parent != "results"
         if folder.name == preset and is_elsewhere:
-            words.append(f"results={folder.parent}")
+            words.append(f"results={parent}")
         changes = self._changes(table, data, learner)
         for name, change in changes.items():
-            words.append(f"{name}={json.dumps(change)}")
+            text = json.dumps(change)
+            words.append(f"{name}={text}")
         command = ["snakemake", "--cores", "2", table]
-        return shlex.join([*command, "--config", *words])
+        command += ["--config", *words]
+        return shlex.join(command)
 
     def _changes(self, table: str, data: str, learner: str) -> Tree:
         """Values of a cell that the checkout's files do not have."""
@@ -174,7 +179,8 @@ class RunOptions:
         in_files = self.files.tree()
         for key in self._keys_of_cell(table, data, learner):
             in_run = _get(self.tree, key)
-            change = _beyond(in_run, _get(in_files, key))
+            base = _get(in_files, key)
+            change = _beyond(in_run, base)
             if change is not ABSENT:
                 _put(changes, key, change)
         return changes
@@ -192,7 +198,8 @@ class RunOptions:
             yield ("learners", cell.base)
             learners = self.config.resolved.whole.learners
             declared = learners[cell.base]
-            yield ("selected", cell.selected_on, declared.tuned_as or cell.base)
+            tuned = declared.tuned_as or cell.base
+            yield ("selected", cell.selected_on, tuned)
 
     def _described(
         self, values: Tree, places: Mapping[str, Place], default: str
@@ -203,7 +210,8 @@ class RunOptions:
             origin = default
             if name in places:
                 origin = self._origin(places[name])
-            described[name] = {"value": value, "from": origin}
+            option = {"value": value, "from": origin}
+            described[name] = option
         return described
 
     def _origin(self, place: Place) -> str:
@@ -216,7 +224,8 @@ class RunOptions:
         if self.files is not None:
             file = "--config or --configfile"
             in_files = _get(self.files.tree(), key)
-            if in_files == _get(self.tree, key):
+            in_run = _get(self.tree, key)
+            if in_files == in_run:
                 file, above, _ = self.files.find(key)
                 key = key[len(above) :]
         kind = "selected: " if place[0] == "selected" else ""
@@ -250,7 +259,8 @@ def _known(written: Tree, changes: Sequence[Tree]) -> Tree:
 def _files(preset: str, root: Path) -> Sources | None:
     """The files of a checkout at a preset; None: it has none."""
     try:
-        return read_sources({"preset": preset}, [], root / "config")
+        base = {"preset": preset}
+        return read_sources(base, [], root / "config")
     except KerhrmError:
         return None
 

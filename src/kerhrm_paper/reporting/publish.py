@@ -129,7 +129,8 @@ def publish(
             problem = f"{run.folder / name} does not exist"
             raise FileError(problem, "make it with snakemake")
     files = needed + plan.optional()
-    check(run.folder, [run.folder / name for name in files])
+    paths = [run.folder / name for name in files]
+    check(run.folder, paths)
     with restored_on_error(target):
         _write(plan, files)
     return target
@@ -138,19 +139,23 @@ def publish(
 def _check_cells(run: Run, tables: Sequence[str]) -> None:
     """Refuse tables with stand-ins for real data, and with failed cells."""
     cells = run.cells(*tables)
-    is_replaced = cells["data_source"].str.startswith(FALLBACK)
+    sources = cells["data_source"]
+    is_replaced = sources.str.startswith(FALLBACK)
     if is_replaced.any():
-        problem = f"stand-ins for real data in {_tables_of(cells[is_replaced])}"
+        tables_of_cells = _tables_of(cells[is_replaced])
+        problem = f"stand-ins for real data in {tables_of_cells}"
         hint = "set KERHRM_RAW_DIR to a folder of raw files, run again, then publish"
         raise KerhrmError(f"{run.folder} has {problem}", hint)
     is_failed = cells["verdict"] == "failed"
     if is_failed.any():
-        problem = f"failed cells in {_tables_of(cells[is_failed])}"
+        tables_of_cells = _tables_of(cells[is_failed])
+        problem = f"failed cells in {tables_of_cells}"
         raise KerhrmError(f"{run.folder} has {problem}", "run it again, then publish")
 
 
 def _tables_of(cells: pd.DataFrame) -> str:
-    return ", ".join(dict.fromkeys(cells["table"]))
+    tables = dict.fromkeys(cells["table"])
+    return ", ".join(tables)
 
 
 @contextmanager
@@ -171,7 +176,8 @@ def restored_on_error(target: Path) -> Iterator[None]:
 
 def _write(plan: Plan, files: Sequence[str]) -> None:
     """Copy files of a run, and make costs, report and provenance follow."""
-    run, target = plan.run, plan.target
+    run = plan.run
+    target = plan.target
     preset = run.preset()
     before = Run(target).provenance
     made = before.get("tables", {})
@@ -180,7 +186,8 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
         made[table] = facts(preset, plan.root, table)
     for name in files:
         with atomic(target / name) as handle:
-            handle.write((run.folder / name).read_bytes())
+            content = (run.folder / name).read_bytes()
+            handle.write(content)
     if plan.is_apart:
         write_provenance(target, made, again)
         return
@@ -195,9 +202,11 @@ def _write_costs(plan: Plan) -> None:
     path = plan.target / costs.FILE
     measured = costs.measured(plan.run.folder)
     if not plan.is_whole:
-        measured = pd.concat([costs.stored(path), measured])
+        stored = costs.stored(path)
+        measured = pd.concat([stored, measured])
     keys = ["rule", "place"]
-    latest = measured.drop_duplicates(keys, keep="last").sort_values(keys)
+    latest = measured.drop_duplicates(keys, keep="last")
+    latest = latest.sort_values(keys)
     content = latest.to_csv(sep="\t", index=False, float_format="%.4g")
     write_text(path, content)
 
@@ -227,7 +236,8 @@ def _selected(run: Run, root: Path) -> list[list[Any]]:
 
 def _check_target(target: Path, run: Run) -> None:
     """Refuse a folder with files that are not published ones, such as a run's."""
-    if target.resolve() == run.folder.resolve():
+    own_folder = run.folder.resolve()
+    if target.resolve() == own_folder:
         raise KerhrmError(f"{target} is the run itself", "name another --reference")
     if target.is_dir() and any(target.iterdir()) and not Run(target).provenance:
         problem = f"{target} holds files that are not published ones"
@@ -247,7 +257,8 @@ def write_provenance(
     for path in sorted(target.rglob("*")):
         name = path.relative_to(target)
         is_noted = path.name not in ("provenance.json", costs.FILE)
-        is_apart = name.parts[0] in {PUBLISHED, *presets}
+        folder = name.parts[0]
+        is_apart = folder in {PUBLISHED, *presets}
         if path.is_file() and is_noted and not is_apart:
             files[name.as_posix()] = digest(path)
     content: dict[str, Any] = {"tables": tables, "files": files}
@@ -279,7 +290,8 @@ def commit(root: Path) -> str | None:
     compare = [*git, "diff", "--quiet", "HEAD", "--", "src", "config"]
     try:
         head = subprocess.run(find, capture_output=True, text=True, check=True)
-        has_changed = subprocess.run(compare).returncode != 0
+        compared = subprocess.run(compare)
+        has_changed = compared.returncode != 0
     except (OSError, subprocess.CalledProcessError):
         return None
     digits = head.stdout.strip()

@@ -54,9 +54,11 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     if not run.provenance:
         problem = f"{reference} holds no published files"
         raise KerhrmError(problem, "name the folder that `kerhrm publish` has written")
-    made: dict[str, Any] = dict(run.provenance["tables"])
+    tables = run.provenance["tables"]
+    made: dict[str, Any] = dict(tables)
     spec = read_yaml(root / "config" / "endpoints.yaml")
-    has_grid = {*spec["band"]["tables"].values()} <= {*run.tables}
+    grid_tables = spec["band"]["tables"].values()
+    has_grid = {*grid_tables} <= {*run.tables}
     noted = facts(PUBLISHED, root, "") | {
         "command": f"kerhrm publish {reference} --again",
         "files": [BAND, *FILES] if has_grid else FILES,
@@ -84,7 +86,8 @@ def _write_band(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> None:
         paper=paper,
         mark=run.mark(),
     )
-    write_text(run.folder / BAND, found.to_csv(index=False))
+    text = found.to_csv(index=False)
+    write_text(run.folder / BAND, text)
 
 
 def _write_endpoints(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> None:
@@ -97,9 +100,13 @@ def _write_endpoints(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> N
         mark=run.mark(),
         band=run.band(),
     )
-    write_text(run.folder / "endpoints.csv", tests.to_csv(index=False))
+    text = tests.to_csv(index=False)
+    write_text(run.folder / "endpoints.csv", text)
     with TemporaryDirectory() as folder:
         drawn = Path(folder, "endpoints")
-        save(forest.endpoints(tests), drawn)
-        with atomic(run.folder / "figures" / "endpoints.png") as handle:
-            handle.write(drawn.with_suffix(".png").read_bytes())
+        figure = forest.endpoints(tests)
+        save(figure, drawn)
+        image = drawn.with_suffix(".png")
+        picture = run.folder / "figures" / "endpoints.png"
+        with atomic(picture) as handle:
+            handle.write(image.read_bytes())

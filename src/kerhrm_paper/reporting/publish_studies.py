@@ -48,9 +48,12 @@ def publish_studies(
         or a study has smoke sizes or stand-ins for real data.  After any error the
         folder is as it was.
     """
-    provenance = dict(Run(target).provenance)
-    made = dict(provenance.get("studies", {}))
-    digests = dict(provenance.get("files", {}))
+    earlier = Run(target)
+    provenance = dict(earlier.provenance)
+    studies = provenance.get("studies", {})
+    made = dict(studies)
+    noted = provenance.get("files", {})
+    digests = dict(noted)
     copied = []
     for name in names:
         files = [f"{FOLDER}/{file}" for file in files_of(name)]
@@ -72,10 +75,12 @@ def publish_studies(
 
 def files_of(name: str) -> list[str]:
     """Names of the files that a target makes."""
-    study = STUDIES.get(name.removeprefix(TARGET))
+    study_name = name.removeprefix(TARGET)
+    study = STUDIES.get(study_name)
     if study is None:
         known = [f"{TARGET}{study}" for study in STUDIES]
-        raise KerhrmError(f"no study is called {name}", nearest(name, known))
+        hint = nearest(name, known)
+        raise KerhrmError(f"no study is called {name}", hint)
     return study.files
 
 
@@ -85,7 +90,8 @@ def check_complete(run: Run, name: str, files: Sequence[str]) -> None:
         if not run.has(file):
             hint = f"make it with snakemake --cores 2 {name}"
             raise FileError(f"{run.folder / file} does not exist", hint)
-    check(run.folder, [run.folder / file for file in files])
+    paths = [run.folder / file for file in files]
+    check(run.folder, paths)
     rows = pd.read_csv(run.folder / files[0])
     if "note" in rows:
         problem = f"{name} of {run.folder} has {rows['note'].iloc[0]}"

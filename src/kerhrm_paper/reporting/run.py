@@ -58,7 +58,8 @@ class Run:
         """The preset of the run, or of one of its tables, where they differ."""
         tables = self.provenance.get("tables", {})
         of_table = tables.get(table, {})
-        preset = of_table.get("preset") or self.config.get("preset", "")
+        preset = of_table.get("preset")
+        preset = preset or self.config.get("preset", "")
         return str(preset)
 
     def mark(self, cells: pd.DataFrame | None = None) -> str:
@@ -75,18 +76,21 @@ class Run:
     @property
     def tables(self) -> list[str]:
         """Names of the tables: those of the paper first."""
-        files = (self.folder / "tables").glob("*.csv")
+        folder = self.folder / "tables"
+        files = folder.glob("*.csv")
         stems = [path.stem for path in files]
         names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
         return sorted(names, key=_place)
 
     def title(self, table: str) -> str:
         """Title of a table, its name if the configuration has none."""
-        return self._declared(table).get("title") or table
+        declared = self._declared(table)
+        return declared.get("title") or table
 
     def about(self, table: str) -> str:
         """What a table shows, as the configuration says."""
-        return self._declared(table).get("about") or ""
+        declared = self._declared(table)
+        return declared.get("about") or ""
 
     def _declared(self, table: str) -> dict[str, str]:
         if not self.has("config.yaml"):
@@ -166,7 +170,8 @@ def _place(table: str) -> tuple[bool, bool, str]:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    return dict(parse(path.read_text("utf-8")))
+    text = path.read_text("utf-8")
+    return dict(parse(text))
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

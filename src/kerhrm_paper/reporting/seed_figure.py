@@ -79,7 +79,8 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
     own = where(own_cells, metric=result)
     is_level = scores["method"].isin(REFERENCES)
     rows = _rows(scores[~is_level], own)
-    n_lines = max(row.lines.count("\n") + 1 for row in rows)
+    numbers = [row.lines.count("\n") + 1 for row in rows]
+    n_lines = max(numbers)
     with style():
         row_height = LINE_HEIGHT * max(n_lines, 1.8)
         height = 1.2 + row_height * len(rows)
@@ -89,11 +90,13 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
         for y, row in enumerate(rows):
             _draw_row(axis, row, y)
         _draw_levels(axis, scores[is_level])
-        name_rows(axis, [row.lines for row in rows])
+        names = [row.lines for row in rows]
+        name_rows(axis, names)
         if not result.endswith("_acc"):
             values = scores["value"].to_numpy()
             fit_scale(axis, values, "x")
-        axis.set_xlabel(_label(result, rows))
+        label = _label(result, rows)
+        axis.set_xlabel(label)
         axis.grid(axis="x")
         means = [row.values.mean() for row in rows]
         _write(axis, means, *MEANS)
@@ -108,15 +111,18 @@ def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     """Rows of the figure, those of references below the others."""
     methods = list(dict.fromkeys(scores["method"]))
     methods.sort(key=lambda method: method.startswith("ref: "))
-    words = differences(dict.fromkeys(scores["setting"]))
+    every_setting = dict.fromkeys(scores["setting"])
+    words = differences(every_setting)
     pairs = scores[["method", "setting"]]
     pairs = pairs.drop_duplicates()
-    are_rows = len(words) > 1 and len(pairs) <= MANY_ROWS
+    has_several = len(words) > 1
+    are_rows = has_several and len(pairs) <= MANY_ROWS
     rows = []
     for method in methods:
         of_method = where(scores, method=method)
         cells_of_method = where(cells, method=method)
-        printed = cells_of_method.set_index("setting")["paper"]
+        by_setting = cells_of_method.set_index("setting")
+        printed = by_setting["paper"]
         own_settings = list(dict.fromkeys(of_method["setting"]))
         groups = [own_settings]
         if are_rows:
@@ -128,7 +134,8 @@ def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
                 name += f", {words[first]}"
             runs = _runs(of_method, group)
             paper = _mean(printed, group)
-            rows.append(Row(name, runs, paper))
+            row = Row(name, runs, paper)
+            rows.append(row)
     return rows
 
 
@@ -137,13 +144,15 @@ def _runs(scores: pd.DataFrame, settings: Iterable[str]) -> list[np.ndarray]:
     runs = []
     for setting in settings:
         of_setting = where(scores, setting=setting)
-        runs.append(of_setting["value"].to_numpy(float))
+        values = of_setting["value"]
+        runs.append(values.to_numpy(float))
     return runs
 
 
 def _mean(printed: pd.Series, settings: list[str]) -> float:
     """The paper's mean over some settings; nan where it has no number for one."""
-    numbers = printed.reindex(settings).to_numpy(float)
+    in_order = printed.reindex(settings)
+    numbers = in_order.to_numpy(float)
     return float(numbers.mean())
 
 
@@ -153,8 +162,10 @@ def _draw_row(axis: Axes, row: Row, y: int) -> None:
     for number, values in enumerate(row.runs):
         # multiples of the golden ratio keep neighbours apart
         n = len(values)
-        places = np.arange(n) * 0.618 % 1
-        heights = y - 0.35 + band * (number + places)
+        numbers = np.arange(n)
+        places = numbers * 0.618 % 1
+        lines = number + places
+        heights = y - 0.35 + band * lines
         axis.plot(values, heights, "o", markeredgewidth=0, **RUN)
     values = row.values
     is_failed = np.isnan(values)
@@ -179,7 +190,8 @@ def _draw_levels(axis: Axes, scores: pd.DataFrame) -> None:
     for number, (method, level) in enumerate(means.items()):
         name, line = REFERENCES[str(method)]
         axis.axvline(level, color=GREY, **LINE, linestyle=line)
-        middle = sum(axis.get_xlim()) / 2
+        low, high = axis.get_xlim()
+        middle = (low + high) / 2
         is_right = level > middle
         axis.annotate(
             name,

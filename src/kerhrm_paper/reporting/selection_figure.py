@@ -70,23 +70,28 @@ def selection(scores: Mapping[str, pd.DataFrame]) -> Figure:
     with style():
         height = 1.2 + ROW * len(methods)
         size = (WIDTH, height)
-        figure, axes = subplots(1, len(drawn), figsize=size, sharey=True)
+        n_tables = len(drawn)
+        figure, axes = subplots(1, n_tables, figsize=size, sharey=True)
         panels = zip(axes.flat, drawn.items(), strict=True)
         for axis, (table, means) in panels:
             for y, method in enumerate(methods):
                 of_method = where(means, method=method)
                 _draw_row(axis, of_method, y)
-            metric, *_ = results_of(scores[table])
+            of_table = scores[table]
+            metric, *_ = results_of(of_table)
             entitle(axis, table, metric)
         names = []
         for method in methods:
             name = method.removeprefix("ref: ")
-            names.append(textwrap.fill(name, NAME))
-        name_rows(axes.flat[0], names)
+            in_lines = textwrap.fill(name, NAME)
+            names.append(in_lines)
+        first_axis = axes.flat[0]
+        name_rows(first_axis, names)
         entries = []
         for criterion, (colour, marker) in LOOKS.items():
             name = NAMES.get(criterion, criterion)
-            entries.append(entry(name, colour, marker))
+            mark = entry(name, colour, marker)
+            entries.append(mark)
         heading = "what chose the hyperparameters; right is better, "
         heading += "grey bar: range without the oracle"
         finish(figure, entries, heading=heading, columns=2)
@@ -122,7 +127,8 @@ def _means(scores: pd.DataFrame) -> pd.DataFrame:
     if stand_ins(scores):
         rows = rows.iloc[:0]
     groups = rows.groupby(KEYS, sort=False)
-    means = groups["value"].mean().reset_index()
+    means = groups["value"].mean()
+    means = means.reset_index()
     criteria = means["selection"].replace(SAME)
     return means.assign(selection=criteria)
 
@@ -139,8 +145,10 @@ def _draw_row(axis: Axes, means: pd.DataFrame, y: int) -> None:
     highest = honest.max()
     axis.hlines(y, lowest, highest, color="0.85", linewidth=7, zorder=1)
     for number, (criterion, (colour, marker)) in enumerate(LOOKS.items()):
-        place = (number + 0.5) / len(LOOKS) - 0.5
-        values = where(means, selection=criterion)["value"]
+        share = (number + 0.5) / len(LOOKS)
+        place = share - 0.5
+        of_criterion = where(means, selection=criterion)
+        values = of_criterion["value"]
         height = y + 0.9 * place
         heights = [height] * len(values)
         axis.plot(values, heights, marker, color=colour, markersize=4, zorder=2)

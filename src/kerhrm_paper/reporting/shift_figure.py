@@ -41,15 +41,18 @@ def shift(cells: pd.DataFrame) -> Figure:
     A panel for each training distribution; of Colored MNIST the share is one minus
     ``e_test``.
     """
-    cells = _with_shares(cells[primary(cells)])
-    groups = cells.groupby(["data_title", "variant"], sort=False)
+    cells = cells[primary(cells)]
+    cells = _with_shares(cells)
+    keys = ["data_title", "variant"]
+    groups = cells.groupby(keys, sort=False)
     panels = list(groups)
     n_panels = len(panels)
     n_columns = 4 if n_panels > 4 else min(n_panels, 2)
     n_rows = -(-n_panels // n_columns)
     entries = _entries(cells)
     n_lines = -(-len(entries) // LEGEND)
-    height = 0.7 + 0.15 * n_lines + 1.55 * n_rows
+    of_legend = 0.15 * n_lines
+    height = 0.7 + of_legend + 1.55 * n_rows
     every_look = looks(cells["method"])
     with style():
         figure, grid = subplots(
@@ -65,7 +68,8 @@ def shift(cells: pd.DataFrame) -> Figure:
             (title, variant), of_panel = panel
             _draw_levels(axis, of_panel)
             _draw_curves(axis, of_panel, every_look)
-            axis.set_title(f"{title}\n{_variant_title(variant)}", loc="left")
+            words = _variant_title(variant)
+            axis.set_title(f"{title}\n{words}", loc="left")
         for axis in grid[:, 0]:
             axis.set_ylabel("test accuracy")
             axis.set_xlim(0, 1)
@@ -88,13 +92,15 @@ def _entries(cells: pd.DataFrame) -> list[Line2D]:
         entries.append(mark)
     for method, (name, line) in LEVELS.items():
         if method in known:
-            entries.append(line_entry(name, line))
+            mark = line_entry(name, line)
+            entries.append(mark)
     return entries
 
 
 def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
     """Cells with the title of their data, their variant, and the share that agrees."""
-    parts = cells["setting"].str.extract(SETTING)
+    settings = cells["setting"]
+    parts = settings.str.extract(SETTING)
     is_coloured = parts["name"] == "e_test"
     share = parts["share"].astype(float)
     share = share.mask(is_coloured, 1 - share)
@@ -111,7 +117,8 @@ def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in LEVELS.items():
         rows = where(cells, method=method)
         if len(rows):
-            level = rows["mean"].mean()
+            means = rows["mean"]
+            level = means.mean()
             axis.axhline(level, color=GREY, **LINE, linestyle=line)
 
 

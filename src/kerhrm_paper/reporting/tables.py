@@ -84,7 +84,8 @@ def results_of(cells: pd.DataFrame) -> list[str]:
 def main(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells that a summary shows: the results, in rows of the methods' own
     criteria."""
-    is_result = cells["metric"].isin(results_of(cells))
+    results = results_of(cells)
+    is_result = cells["metric"].isin(results)
     return cells[primary(cells) & is_result]
 
 
@@ -98,11 +99,13 @@ def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     """
     keys = ["method", "selection"]
     is_other = ~primary(cells)
-    is_reference = cells["method"].str.startswith("ref:")
+    methods = cells["method"]
+    is_reference = methods.str.startswith("ref:")
     order = cells.assign(other=is_other, reference=is_reference)
     order = order.drop_duplicates(keys)
     order = order.sort_values(["other", "reference"], kind="stable")
-    rows = pd.MultiIndex.from_frame(order[keys])
+    in_order = order[keys]
+    rows = pd.MultiIndex.from_frame(in_order)
     settings = list(dict.fromkeys(cells["setting"]))
     wide = cells.pivot(index=keys, columns="setting", values=column)
     wide = wide.loc[rows, settings]
@@ -120,7 +123,8 @@ def _row_names(rows: pd.MultiIndex) -> list[str]:
     names = []
     for row, is_ambiguous in zip(rows, has_several, strict=True):
         method, selection = row
-        names.append(f"{method}, {selection}" if is_ambiguous else method)
+        name = f"{method}, {selection}" if is_ambiguous else method
+        names.append(name)
     return names
 
 
@@ -165,10 +169,12 @@ def option_columns(settings: pd.Series) -> pd.DataFrame:
     """
     rows = []
     for setting in settings:
-        pairs = [word.partition("=") for word in setting.split(",")]
+        words = setting.split(",")
+        pairs = [word.partition("=") for word in words]
         options = {option: value for option, _, value in pairs}
         have_values = all(equals for _, equals, _ in pairs)
-        if len(options) < len(pairs) or not have_values:
+        has_repeats = len(options) < len(pairs)
+        if has_repeats or not have_values:
             return settings.to_frame()
         rows.append(options)
     columns = pd.DataFrame(rows, index=settings.index)
@@ -222,10 +228,14 @@ def _written(styler: Styler, kind: Kind, caption: str) -> str:
 
 def write(cells: pd.DataFrame, stem: str | Path, title: str = "") -> None:
     """Write ``stem``.md, .tex and, as a page in the style of the run's, .html."""
-    write_text(f"{stem}.md", render(cells, "markdown", title))
-    write_text(f"{stem}.tex", render(cells, "latex", title))
+    markdown = render(cells, "markdown", title)
+    write_text(f"{stem}.md", markdown)
+    latex = render(cells, "latex", title)
+    write_text(f"{stem}.tex", latex)
     title = title or Path(stem).name
-    body = f"<h1>{escape(title, 'html')}</h1>\n{framed(render(cells, 'html'))}"
+    heading = escape(title, "html")
+    table = framed(render(cells, "html"))
+    body = f"<h1>{heading}</h1>\n{table}"
     write_text(f"{stem}.html", page(title, body))
 
 
@@ -314,7 +324,8 @@ def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
     for data, method, criterion, options in selected:
         for option in sorted(options):
             value = spelled_value(options[option])
-            rows.append((data, method, option, criterion, value))
+            row = (data, method, option, criterion, value)
+            rows.append(row)
     columns = [*keys, "selection", "value"]
     long = pd.DataFrame(rows, columns=columns)
     distinct = long[keys].drop_duplicates()
@@ -330,7 +341,8 @@ def without_repeats(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
     """Rows to be read: a key is shown where it, or one before it, changes."""
     shown = {}
     for i, key in enumerate(keys, 1):
-        above = rows[[*keys[:i]]]
+        outer = keys[:i]
+        above = rows[[*outer]]
         is_same = above == above.shift()
         repeats = is_same.all(axis=1)
         column = rows[key]

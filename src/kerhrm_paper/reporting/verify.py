@@ -55,7 +55,8 @@ def stored(reference: Path, preset: str) -> dict[str, Run]:
         presets = {top.preset(table) for table in top.tables}
         for tables in reference.glob("*/tables"):
             presets.add(tables.parent.name)
-        known = ", ".join(sorted(presets)) or "none at all"
+        names = ", ".join(sorted(presets))
+        known = names or "none at all"
         problem = f"{reference} has no tables at preset {preset}"
         hint = f"it has {known}"
         raise KerhrmError(problem, hint)
@@ -74,18 +75,22 @@ def verify(run: Run, reference: Path) -> Verification:
     those tables.
     """
     published_folder = reference.resolve()
-    if run.folder.resolve().is_relative_to(published_folder):
+    own_folder = run.folder.resolve()
+    if own_folder.is_relative_to(published_folder):
         problem = f"{run.folder} is published itself"
         raise KerhrmError(problem, "name the folder of a run, as results/fresh")
     published = stored(reference, run.preset())
     made = [table for table in published if table in run.tables]
     if not made:
         problem = f"{run.folder} has no table that is published"
-        hint = f"make one of {', '.join(published)} with snakemake first"
+        names = ", ".join(published)
+        hint = f"make one of {names} with snakemake first"
         raise KerhrmError(problem, hint)
     new = run.cells(*made)
-    is_replaced = new["data_source"].str.startswith(FALLBACK)
-    replaced = set(new.loc[is_replaced, "table"])
+    sources = new["data_source"]
+    is_replaced = sources.str.startswith(FALLBACK)
+    tables_replaced = new.loc[is_replaced, "table"]
+    replaced = set(tables_replaced)
     compared = [table for table in made if table not in replaced]
     if not compared:
         problem = f"{run.folder} has only stand-ins for real data"
@@ -94,11 +99,14 @@ def verify(run: Run, reference: Path) -> Verification:
     old_cells = []
     for table in compared:
         run_of_table = published[table]
-        old_cells.append(run_of_table.cells(table))
+        cells_of_table = run_of_table.cells(table)
+        old_cells.append(cells_of_table)
     old = pd.concat(old_cells, ignore_index=True)
     is_compared = new["table"].isin(compared)
-    cells = compare(new[is_compared], old)
-    departures = cells[cells["departs"] != ""]
+    new = new[is_compared]
+    cells = compare(new, old)
+    departs = cells["departs"] != ""
+    departures = cells[departs]
     departures = departures.sort_values("departs", key=_has_no_pair, kind="stable")
     absent = []
     for table in published:
@@ -122,7 +130,8 @@ def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
     try:
         verification = verify(run, reference)
     except KerhrmError as error:
-        problem = error.problem.replace(str(reference), "results/reference")
+        published = str(reference)
+        problem = error.problem.replace(published, "results/reference")
         return f"not compared with the published run: {problem}", []
     lines = []
     for cell in verification.departures.itertuples():
