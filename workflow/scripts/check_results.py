@@ -8,12 +8,14 @@ from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    run = Run(run_folder(snakemake.log[0]))
+    folder = run_folder(snakemake.log[0])
+    run = Run(folder)
     cells = run.cells(*snakemake.params.tables)
     failed = cells[cells["verdict"] == "failed"]
     if len(failed):
         columns = ["table", "setting", "method", "selection", "metric", "reason"]
-        print(failed[columns].to_string(index=False), file=sys.stderr)
+        text = failed[columns].to_string(index=False)
+        print(text, file=sys.stderr)
         hint = "see the list above and the learners' logs; "
         hint += "everything else has been made"
         raise KerhrmError(f"{len(failed)} cells have no result", hint)

@@ -8,7 +8,8 @@ with job(snakemake):
     params = snakemake.params
     entries = params.entries
     generate = load_entry(entries["generate"])
-    options = load_entry(entries["options"])(**params.options)
+    make_options = load_entry(entries["options"])
+    options = make_options(**params.options)
     arguments = [options, params.seeds]
     for file in snakemake.input:  # of raw data, if it needs them
         raw = load_entry(entries["raw"])

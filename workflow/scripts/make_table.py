@@ -12,14 +12,17 @@ from kerhrm_paper.runs.job import job, run_folder
 with job(snakemake):
     params = snakemake.params
     files = snakemake.output
-    run = Run(run_folder(snakemake.log[0]))
+    folder = run_folder(snakemake.log[0])
+    run = Run(folder)
     name = snakemake.wildcards.table
     scores = run.scores(name)
     paper = load_paper_values(snakemake.input.paper_values)
     cells = make_table(scores, name, params.mark, paper)
-    write_text(files.csv, cells.to_csv(index=False))
+    text = cells.to_csv(index=False)
+    write_text(files.csv, text)
     comparisons = compare(scores)
-    write_text(files.comparisons, comparisons.to_csv(index=False))
+    text = comparisons.to_csv(index=False)
+    write_text(files.comparisons, text)
     title = params.title
     difference = notice(cells, params.mark)
     if difference:

@@ -10,11 +10,13 @@ from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    run = Run(run_folder(snakemake.log[0]))
+    folder = run_folder(snakemake.log[0])
+    run = Run(folder)
     found = bands(
         scores={name: run.scores(name) for name in snakemake.params.tables},
         spec=read_yaml(Path(snakemake.input.endpoints)),
         paper=load_paper_values(snakemake.input.paper_values),
         mark=snakemake.params.mark,
     )
-    write_text(snakemake.output[0], found.to_csv(index=False))
+    text = found.to_csv(index=False)
+    write_text(snakemake.output[0], text)

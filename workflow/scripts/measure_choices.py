@@ -6,7 +6,9 @@ from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    run = Run(run_folder(snakemake.log[0]))
+    folder = run_folder(snakemake.log[0])
+    run = Run(folder)
     scores = {name: run.scores(name) for name in snakemake.params.tables}
     effects = measure(scores, snakemake.params.contrasts)
-    write_text(snakemake.output[0], effects.to_csv(index=False))
+    text = effects.to_csv(index=False)
+    write_text(snakemake.output[0], text)

@@ -8,9 +8,11 @@ from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
-    files, options = snakemake.output, snakemake.params.options
+    files = snakemake.output
+    options = snakemake.params.options
     own_table = OwnTable(csv=snakemake.input.csv, **options)
-    own_table.check(read_table(Path(own_table.csv)))
+    table = read_table(Path(own_table.csv))
+    own_table.check(table)
     render(
         snakemake.input.notebook,
         files.notebook,

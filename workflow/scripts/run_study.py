@@ -10,7 +10,8 @@ from kerhrm_paper.studies.study import stand_in
 
 with job(snakemake) as checkpoint:
     params = snakemake.params
-    study, files = load_entry(params.study), dict(snakemake.input.items())
+    study = load_entry(params.study)
+    files = dict(snakemake.input.items())
     with style():
         tables, figures = study.run(
             files,

@@ -15,5 +15,7 @@ with job(snakemake):
         run=run_folder(snakemake.log[0]),
     )
     if snakemake.input.get("published"):
-        scores = completed(scores, read_scores(snakemake.input.published))
-    write_text(snakemake.output[0], scores.to_csv(index=False))
+        published = read_scores(snakemake.input.published)
+        scores = completed(scores, published)
+    text = scores.to_csv(index=False)
+    write_text(snakemake.output[0], text)

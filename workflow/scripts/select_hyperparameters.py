@@ -10,7 +10,8 @@ from kerhrm_paper.runs.job import job, run_folder
 with job(snakemake):
     run = run_folder(snakemake.log[0])
     scores = search(snakemake.params.cells, run)
-    write_text(snakemake.output.scores, scores.to_csv(index=False))
+    text = scores.to_csv(index=False)
+    write_text(snakemake.output.scores, text)
     selected = best(scores)
     content = yaml.safe_dump(
         selected, sort_keys=False, default_flow_style=None, width=100

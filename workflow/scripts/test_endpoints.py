@@ -28,6 +28,9 @@ with job(snakemake):
         band=Run(folders[0]).band() if folders else None,
     )
     files = snakemake.output
-    write_text(files.csv, tests.to_csv(index=False))
-    save(forest.endpoints(tests), Path(files.png).with_suffix(""))
-    save(selection(scores), Path(files.panel).with_suffix(""))
+    text = tests.to_csv(index=False)
+    write_text(files.csv, text)
+    figure = forest.endpoints(tests)
+    save(figure, Path(files.png).with_suffix(""))
+    panel = selection(scores)
+    save(panel, Path(files.panel).with_suffix(""))

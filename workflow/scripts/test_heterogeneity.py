@@ -23,6 +23,7 @@ with job(snakemake) as checkpoint:
     units = []
     checkpoint.expect(snakemake.params.n_seeds)
     for s in range(snakemake.params.n_seeds):
-        unit = checkpoint.once(f"seed={s}", partial(test, s))
+        compute = partial(test, s)
+        unit = checkpoint.once(f"seed={s}", compute)
         units.append(unit)
     save_stacked(snakemake.output[0], units)

@@ -9,7 +9,8 @@ from kerhrm_paper.reporting.verify import verify
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    run = Run(run_folder(snakemake.log[0]))
+    folder = run_folder(snakemake.log[0])
+    run = Run(folder)
     verification = verify(run, Path(snakemake.params.reference))
     departures = verification.departures
     if len(departures):
