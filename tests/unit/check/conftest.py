@@ -14,7 +14,8 @@ def plain() -> pd.DataFrame:
     columns = ["a", "b"]
     table = pd.DataFrame(inputs.round(3), columns=columns)
     signal = table["a"] + 2 * table["b"]
-    noise = 0.3 * random.normal(size=n)
+    normal = random.normal(size=n)
+    noise = 0.3 * normal
     y = signal + noise
     table["y"] = y.round(3)
     return table

@@ -17,9 +17,11 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     elsewhere."""
     random = np.random.default_rng(0)
     n = 1200
-    west = random.random(n) < 0.3
+    draws = random.random(n)
+    west = draws < 0.3
     share = np.where(west, 0.4, 0.1)
-    turned = random.random(n) < share
+    draws = random.random(n)
+    turned = draws < share
     rating = random.normal(size=n)
     table = pd.DataFrame(
         {
@@ -32,14 +34,17 @@ def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     slope = np.where(turned, -6, 6)
-    signal = 30 + 3 * table["size"] + slope * rating
+    of_size = 3 * table["size"]
+    signal = 30 + of_size + slope * rating
     table["pay"] = signal.round(3)
     tax = 0.3 * table["pay"]
     table["tax"] = tax.round(3)
-    is_missing = random.random(n) < 0.05
+    draws = random.random(n)
+    is_missing = draws < 0.05
     ages = random.integers(18, 65, n)
     table["age"] = np.where(is_missing, -999, ages)
-    path = tmp_path_factory.mktemp("csv") / "pay.csv"
+    folder = tmp_path_factory.mktemp("csv")
+    path = folder / "pay.csv"
     table.to_csv(path, index=False)
     return path
 
@@ -95,7 +100,8 @@ def test_labels_and_an_auxiliary_column(pay: Path) -> None:
     message = "column 'larg' does not exist; did you mean 'large'"
     with pytest.raises(ValueError, match=message):
         check(table, "larg")
-    others = table.columns.drop("large").tolist()
+    columns = table.columns.drop("large")
+    others = columns.tolist()
     with pytest.raises(ValueError, match="no column is left"):
         check(table, "large", drop=others)
 
@@ -110,16 +116,19 @@ def places() -> pd.DataFrame:
     y = random.choice([-1, 1], n)
     is_early = time < 0.5
     share = np.where(is_early, 0.99, 0.7)
-    agrees = random.random(n) < share
+    draws = random.random(n)
+    agrees = draws < share
     noise = 0.3 * random.normal(size=n)
-    spurious = np.where(agrees, y, -y) + noise
+    direction = np.where(agrees, y, -y)
+    spurious = direction + noise
     table = pd.DataFrame({"s": spurious})
     noise_of_v = 1.5 * random.normal(size=n)
     table["v"] = y + noise_of_v
     table["y"] = np.where(y > 0, "up", "down")
     table["place"] = np.where(is_early, "early", "late")
     days = pd.date_range("2020-01-01", periods=n)
-    number_of_day = (n * time).astype(int)
+    positions = n * time
+    number_of_day = positions.astype(int)
     table["day"] = days[number_of_day]
     return table
 
@@ -167,9 +176,11 @@ def test_the_fit_is_described_first_and_on_the_page(
 ) -> None:
     path = tmp_path / "t.csv"
     page = tmp_path / "out.html"
-    is_third = np.arange(len(plain)) % 3 == 0
+    rows = np.arange(len(plain))
+    is_third = rows % 3 == 0
     turn = np.where(is_third, 5, 0)
-    turned = plain.assign(y=plain["y"] + turn)
+    y = plain["y"] + turn
+    turned = plain.assign(y=y)
     turned.to_csv(path, index=False)
     arguments = ["check", str(path), "--target", "y", "--seed", "3"]
     assert main([*arguments, "--html", str(page)]) == 0
@@ -177,8 +188,9 @@ def test_the_fit_is_described_first_and_on_the_page(
     assert shown.startswith("use ERM, the ordinary model, as predict does: ")
     assert "this may be noise of two kinds" in shown
     assert "errors on rows that were held out" in shown
-    assert page.read_text().count("data:image/png;base64,") == 2
-    assert "numbers of rows by membership" in page.read_text()
+    text = page.read_text()
+    assert text.count("data:image/png;base64,") == 2
+    assert "numbers of rows by membership" in text
     assert main(arguments) == 0
     without_page, _, _ = shown.partition("\n\nopen ")
     again = capsys.readouterr().out
@@ -187,7 +199,8 @@ def test_the_fit_is_described_first_and_on_the_page(
 
 def test_the_task_may_be_given(plain: pd.DataFrame) -> None:
     is_positive = plain["y"] > 0
-    two = plain.assign(y=is_positive.astype(int))
+    as_number = is_positive.astype(int)
+    two = plain.assign(y=as_number)
     as_labels = check(two, "y").report
     assert as_labels.facts["error"] == "share of wrong labels"
     as_numbers = check(two, "y", task="regression").report

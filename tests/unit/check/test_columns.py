@@ -72,7 +72,8 @@ def test_what_is_read_is_said_of_every_column(plain: pd.DataFrame) -> None:
 def test_a_code_of_missing_targets_and_auxiliary_values_is_said(
     plain: pd.DataFrame,
 ) -> None:
-    z = np.arange(80) % 40 / 10
+    numbers = np.arange(80)
+    z = numbers % 40 / 10
     table = plain.assign(z=z)
     table.loc[::10, ["y", "z"]] = -9999
     facts = facts_of(table, auxiliary="z")
@@ -117,13 +118,15 @@ def test_what_looks_alike_is_one_group_label_and_name(plain: pd.DataFrame) -> No
     is_positive = plain["y"] > 0
     table = plain.assign(**{"\ufeffpla\xf6": place}, y=is_positive)
     for group in ("pla\xf6", "plao\u0308\u200b"):
-        report = check(table, "y\u2060", group=group).report
+        checked = check(table, "y\u2060", group=group)
+        report = checked.report
         names = report.errors.index
         assert {"pla\xf6 K\xf6ln", "pla\xf6 Bonn"} < set(names)
         text = " ".join(names)
         assert "\u0308" not in text
         assert "\u200b" not in text
-    model = check(table, "pla\xf6").model
+    checked = check(table, "pla\xf6")
+    model = checked.model
     assert model.classes_.tolist() == ["Bonn", "K\xf6ln"]
     looks_alike = plain.assign(**{"a\u200b": 1})
     with pytest.raises(ValueError, match="two columns are called 'a'"):
@@ -175,13 +178,16 @@ def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
     flagged = plain.assign(flag=flag)
     inputs = check(flagged, "y").X_test
     assert set(inputs["flag"]) == {0, 1}
-    assert inputs["missingindicator_flag"].sum() > 0
+    is_missing = inputs["missingindicator_flag"]
+    assert is_missing.sum() > 0
 
-    is_positive = (plain["y"] > 0).astype(str)
+    is_positive = plain["y"] > 0
+    is_positive = is_positive.astype(str)
     label = is_positive.where(plain.index > 7)
     labelled = plain.assign(y=label)
     checked = check(labelled, "y")
-    assert list(checked.model.classes_) == [False, True]
+    classes = checked.model.classes_
+    assert list(classes) == [False, True]
     message = checked.report.facts["left out"]
     assert message.startswith("8 rows")
 
@@ -206,7 +212,8 @@ def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
     days = pd.date_range("2020", periods=80)
     codes = ["a", "b", "c", "d"] * 20
     table = plain.assign(day=days, code=codes)
-    expected = check(table, "y", group="code").report
+    checked = check(table, "y", group="code")
+    expected = checked.report
     kinds = {"a": "Float64", "y": "Float64", "day": "datetime64[s]", "code": "string"}
     for other in (
         table.astype(kinds),
@@ -214,7 +221,8 @@ def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
         table.astype({"a": str, "b": str}),
         table.set_axis(["x"] * 80),
     ):
-        report = check(other, "y", group="code").report
+        checked = check(other, "y", group="code")
+        report = checked.report
         pd.testing.assert_frame_equal(report.errors, expected.errors)
         assert report.facts == expected.facts
 
@@ -222,7 +230,8 @@ def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
 def giving_away(table: pd.DataFrame, target: np.ndarray) -> set[str]:
     """Columns that are said to give the target away."""
     target_of_rows = pd.Series(target)
-    messages = dict(oddities(table, target_of_rows))
+    found = oddities(table, target_of_rows)
+    messages = dict(found)
     return {name for name, message in messages.items() if "away" in message}
 
 
@@ -244,14 +253,16 @@ def test_columns_that_give_the_target_away() -> None:
     assert giving_away(table, label) == {"code", "sign"}
 
     tailed = np.append(number, 40.0)  # one row has most of the variance
-    cubes = pd.DataFrame({"x": tailed**3})
-    assert giving_away(cubes, tailed) == {"x"}
+    cubes = tailed**3
+    cubed = pd.DataFrame({"x": cubes})
+    assert giving_away(cubed, tailed) == {"x"}
 
     noise = table[["noise"]]
     twice = pd.concat([noise, noise])
     number_twice = np.tile(number, 2)
     target_twice = pd.Series(number_twice, twice.index)
-    assert not dict(oddities(twice, target_twice))
+    found = oddities(twice, target_twice)
+    assert not dict(found)
 
 
 def test_a_single_name_is_one_column_and_none_is_none(plain: pd.DataFrame) -> None:

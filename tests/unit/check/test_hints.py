@@ -38,7 +38,8 @@ def without(arguments: list[str], option: str) -> list[str]:
 def longer(cell: re.Match[bytes]) -> bytes:
     """A number with one digit more in front and three decimals, behind a comma."""
     whole, decimals = cell.groups()
-    return b"1%b,%b" % (whole, decimals.ljust(3, b"0"))
+    three_decimals = decimals.ljust(3, b"0")
+    return b"1%b,%b" % (whole, three_decimals)
 
 
 IN_DOUBT = re.sub(rb"(\d)\.(\d+)", longer, csv(";"))
@@ -122,7 +123,8 @@ def test_a_hint_of_the_report_can_be_followed(
     assert main(arguments) == 0
     shown = capsys.readouterr().out
     (message,) = re.findall("^column .*--.*", shown, re.M)
-    assert main(followed(arguments, message)) == 0
+    as_hinted = followed(arguments, message)
+    assert main(as_hinted) == 0
     shown = capsys.readouterr().out
     assert "\ncolumn" not in shown
 
@@ -136,7 +138,9 @@ def test_a_hint_of_an_error_can_be_followed(
     path.write_bytes(content)
     arguments = ["check", str(path), "--target", "y", *options]
     assert main(arguments) == 1
-    error = capsys.readouterr().err.strip()
+    printed = capsys.readouterr()
+    error = printed.err.strip()
     _, _, hint = error.rpartition("; ")
-    assert main(followed(arguments, hint)) == 0, hint
+    as_hinted = followed(arguments, hint)
+    assert main(as_hinted) == 0, hint
     assert capsys.readouterr().err == ""

@@ -150,12 +150,14 @@ def test_names_beyond_a_terminals_encoding_are_written_out(
     monkeypatch.setattr(sys, "stderr", error)
     assert check(data, "--group", "größe") == 0
     output_buffer, error_buffer = buffers
-    shown = output_buffer.getvalue().decode(encoding)
+    written = output_buffer.getvalue()
+    shown = written.decode(encoding)
     expected = r"gr\xf6\xdfe nord" if encoding == "ascii" else "größe nord"
     assert expected in shown
     assert check(data, "--group", "größ\N{SNOWMAN}") == 1
     error.flush()
-    told = error_buffer.getvalue().decode(encoding)
+    written = error_buffer.getvalue()
+    told = written.decode(encoding)
     assert "did you mean" in told
 
 

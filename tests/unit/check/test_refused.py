@@ -75,7 +75,8 @@ def test_a_file_that_an_option_took_is_one_line(
     command = ["check", "--target", "y", option, "a", "data.csv"]
     with pytest.raises(SystemExit):
         main(command)
-    error = capsys.readouterr().err.strip()
+    printed = capsys.readouterr()
+    error = printed.err.strip()
     assert "\n" not in error
     assert "write kerhrm check FILE before the options" in error
 
@@ -95,7 +96,8 @@ def test_a_bad_file_is_one_line(
         where = ["--html", str(page)]
     command = ["check", str(path), "--target", "b", *where, *arguments]
     assert main(command) == 1
-    error = capsys.readouterr().err.strip()
+    printed = capsys.readouterr()
+    error = printed.err.strip()
     assert error.startswith("kerhrm: error: ")
     assert "\n" not in error
     assert re.search(words, error), error

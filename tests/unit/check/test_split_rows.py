@@ -16,21 +16,26 @@ def with_yes_in(rows: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_label_that_no_test_row_has_is_said(plain: pd.DataFrame) -> None:
-    tested = check(plain, "y").X_test.index
+    checked = check(plain, "y")
+    tested = checked.X_test.index
     trained = plain.index.difference(tested)
 
     is_first = plain.index == trained[0]
     yes_in_training = with_yes_in(is_first, plain)
-    message = check(yes_in_training, "y").report.facts["column 'y'"]
+    checked = check(yes_in_training, "y")
+    message = checked.report.facts["column 'y'"]
     expected = "'yes' stands in 1 row, none of which tests: the errors say"
     assert message.startswith(expected)
 
-    yes_in_test = with_yes_in(plain.index == tested[0], plain)
+    is_first_tested = plain.index == tested[0]
+    yes_in_test = with_yes_in(is_first_tested, plain)
     with pytest.raises(KerhrmError, match="'y' is 'no' in all training rows; give"):
         check(yes_in_test, "y")
 
-    yes_twice = with_yes_in(plain.index < 2, plain)
-    facts = check(yes_twice, "y").report.facts
+    in_two_rows = plain.index < 2
+    yes_twice = with_yes_in(in_two_rows, plain)
+    checked = check(yes_twice, "y")
+    facts = checked.report.facts
     assert "column 'y'" not in facts
 
 
@@ -39,11 +44,13 @@ def test_groups_of_one_row_are_said(plain: pd.DataFrame) -> None:
     pairs = np.arange(80) // 2
     table = plain.assign(who=persons, pair=pairs)
 
-    facts_by_person = check(table, "y", group="who").report.facts
+    checked = check(table, "y", group="who")
+    facts_by_person = checked.report.facts
     message = facts_by_person["column 'who'"]
     assert "every test row is a group of its own" in message
 
-    facts_by_pair = check(table, "y", group="pair").report.facts
+    checked = check(table, "y", group="pair")
+    facts_by_pair = checked.report.facts
     assert "column 'pair'" not in facts_by_pair
 
 
@@ -54,7 +61,8 @@ def assert_copies_stay_together(table: pd.DataFrame, n_copies: int) -> None:
     assert message.startswith(f"{n_copies} rows occur more than once; all copies")
 
     n_tested = len(checked.y_test)
-    in_training = ~table["y"].isin(set(checked.y_test))
+    targets_tested = set(checked.y_test)
+    in_training = ~table["y"].isin(targets_tested)
     assert in_training.sum() + n_tested == len(table)
     assert 0.2 < n_tested / len(table) < 0.4
 
@@ -68,30 +76,37 @@ def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> Non
     all_thrice = pd.concat([with_letters] * 3)
     assert_copies_stay_together(all_thrice, n_copies=240)
 
-    labels = np.where(plain["y"] > 0, "p", "q")
+    is_positive = plain["y"] > 0
+    labels = np.where(is_positive, "p", "q")
     labelled = plain.assign(y=labels)
     labelled_twice = pd.concat([labelled] * 2)
-    tested = check(labelled_twice, "y").X_test["a"]
+    checked = check(labelled_twice, "y")
+    tested = checked.X_test["a"]
     assert tested.nunique() * 2 == len(tested)
 
 
 def test_rows_that_differ_in_the_target_alone_are_on_one_side() -> None:
     random = np.random.default_rng(0)
-    unit = np.repeat(np.arange(40), 4)
+    numbers = np.arange(40)
+    unit = np.repeat(numbers, 4)
     inputs = random.normal(size=(40, 3))
     of_units = pd.DataFrame(inputs, columns=["a", "b", "c"])
     table = of_units.iloc[unit]
-    unit_target = random.normal(size=40)[unit]
-    table["y"] = unit_target + 0.1 * random.normal(size=160)
+    targets = random.normal(size=40)
+    unit_target = targets[unit]
+    noise = 0.1 * random.normal(size=160)
+    table["y"] = unit_target + noise
 
     checked = check(table, "y")
     facts = checked.report.facts
     assert facts["repeated rows"].startswith("160 rows differ from others")
-    rows_per_unit = checked.X_test["a"].value_counts()
+    tested = checked.X_test["a"]
+    rows_per_unit = tested.value_counts()
     assert rows_per_unit.eq(4).all()
 
     # an unknown unit's target is not known: no better than a constant
-    error = checked.report.errors.loc["all rows", "KerHRM"]
+    errors = checked.report.errors
+    error = errors.loc["all rows", "KerHRM"]
     assert error > 0.8 * table["y"].std()
     facts_of_columns = [name for name in facts if name.startswith("column")]
     assert not facts_of_columns

@@ -60,14 +60,16 @@ def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
     ]
     for result, expected in pairs:
         assert result.shape == (n, m)
-        error = (result - expected).abs()
+        difference = result - expected
+        error = difference.abs()
         assert (error <= bound).all()
 
     exact = g.double().T @ x_exact
     size = g.abs().T @ x.abs()
     bound = (n + 1) * EPS * size
     result = cross(g, x)
-    error = (result - exact).abs()
+    difference = result - exact
+    error = difference.abs()
     assert error.shape == (m, k)
     assert (error <= bound).all()
 
@@ -136,12 +138,14 @@ def test_blocks_cover_every_point_and_column(n: int, pixels: int, seed: int) -> 
         moments = x.new_zeros(columns, H)
         for block in parts:
             assert len(block.x) % base.ROWS == 0
-            found = block.times(weight)[: block.count]
+            outputs_of_block = block.times(weight)
+            found = outputs_of_block[: block.count]
             assert_close(found, outputs[block.rows])
             padded = [block.padded(column) for column in signal.T]
             columns_of_block = torch.stack(padded, 1)
             block.add_cross(columns_of_block, moments)
-        assert_close(moments, joined.T @ signal)
+        expected = joined.T @ signal
+        assert_close(moments, expected)
 
 
 def test_zeros_are_left_out() -> None:
@@ -149,7 +153,8 @@ def test_zeros_are_left_out() -> None:
     parts = blocks_by_zeros(x, H)
     widths = set()
     for block in parts:
-        widths.add(block.x.shape[1])
+        width = block.x.shape[1]
+        widths.add(width)
     assert widths == {39 + 1}  # one channel without its border, and the bias
 
     x = torch.rand(150, 5) + 0.1  # without zeros
@@ -160,7 +165,8 @@ def test_zeros_are_left_out() -> None:
     nothing = torch.zeros(20, 3)
     (block,) = blocks_by_zeros(nothing, H)
     weight = torch.ones(H, 4)
-    outputs = block.times(weight)[:20]
+    every_output = block.times(weight)
+    outputs = every_output[:20]
     expected = torch.ones(20, H)
     assert torch.equal(outputs, expected)
 
@@ -190,7 +196,8 @@ def derivatives(f: Tensor, mlp: MLP) -> list[Tensor]:
     sum_of_squares = (f**2).sum()
     value = sum_of_squares.sin()
     first = torch.autograd.grad(value, weights, create_graph=True)
-    penalty = sum((gradient**2).sum() for gradient in first)
+    squares = [(gradient**2).sum() for gradient in first]
+    penalty = sum(squares)
     second = torch.autograd.grad(penalty, weights)
     both = (*first, *second)
     return [g.detach() for g in both]
@@ -237,8 +244,10 @@ def test_gradients_of_the_points_and_none(mlp: MLP, x: Tensor) -> None:
     assert outputs.grad_fn is None
 
     points = x.requires_grad_(True)
-    total = mlp(points).sum()
+    outputs = mlp(points)
+    total = outputs.sum()
     (result,) = torch.autograd.grad(total, points)
-    total = plain(mlp, points).sum()
+    outputs = plain(mlp, points)
+    total = outputs.sum()
     (expected,) = torch.autograd.grad(total, points)
     assert torch.equal(result, expected)

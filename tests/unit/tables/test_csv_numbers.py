@@ -79,21 +79,25 @@ def test_a_point_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) 
         read_table(path)
     thousands = read_text(tmp_path, text, decimal=",")
     decimals = read_text(tmp_path, text, decimal=".")
-    last_two = thousands["a"].iloc[-2:]
+    read_thousands = thousands["a"]
+    last_two = read_thousands.iloc[-2:]
     assert last_two.tolist() == [1004, -1263]
-    last_two = decimals["a"].iloc[-2:]
+    read_decimals = decimals["a"]
+    last_two = read_decimals.iloc[-2:]
     assert last_two.tolist() == [1.004, -1.263]
 
     with_a_decimal = ("0.004", "1.5", "1.2345", "1004", "1234.567", "1.004e3")
     for cell in with_a_decimal:
         explained = text_of([*rows, f"{cell};2"], sep)
         table = read_text(tmp_path, explained)
-        assert table["a"].iloc[-2] == -1.263, cell
+        numbers = table["a"]
+        assert numbers.iloc[-2] == -1.263, cell
     meanings = {"0.5": -1.263, "0,5": -1263}
     for cell, meaning in meanings.items():
         explained = text_of([*rows, f"900;{cell}"], sep)
         table = read_text(tmp_path, explained)
-        assert table["a"].iloc[-2] == meaning, cell
+        numbers = table["a"]
+        assert numbers.iloc[-2] == meaning, cell
 
 
 def test_a_point_is_decimal_where_commas_separate(tmp_path: Path) -> None:
@@ -104,7 +108,8 @@ def test_a_point_is_decimal_where_commas_separate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sep", [",", ";", "\t"])
 def test_zeros_in_front_are_said(sep: str, tmp_path: Path) -> None:
     rows = ["zip;a;b;c;d", "01234;0;0.5;08:00;", "91234;10;-0.5;09:00;007", ""]
-    table = read_text(tmp_path, text_of(rows, sep))
+    text = text_of(rows, sep)
+    table = read_text(tmp_path, text)
     assert table["zip"].tolist() == [1234, 91234]
     message = "'{}' is read as {}: put a letter in front of each if they are codes"
     notes = {

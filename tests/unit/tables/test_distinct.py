@@ -95,18 +95,22 @@ def test_copies_train_or_validate_together(model: Any) -> None:
     counts = copies("a join", y)
     numbers = np.arange(100)
     rows = np.repeat(numbers, counts)
-    model = clone(model).set_params(random_state=0)
+    model = clone(model)
+    model.set_params(random_state=0)
     given = GivenRows(x[rows], y[rows])
     table = read_rows(model, given)
     inputs, positions = points_of(model, table, weighs=False)
     trains = positions < len(inputs.x)
-    n_points = len(inputs.x) + len(inputs.x_validation)
+    n_training = len(inputs.x)
+    n_points = n_training + len(inputs.x_validation)
     assert n_points == len(rows)
     for number in range(100):
-        sides = set(trains[rows == number])
+        is_copy = rows == number
+        sides = set(trains[is_copy])
         assert len(sides) == 1
     points = torch.cat([inputs.x, inputs.x_validation])
-    expected = model._units.inputs(x[rows])
+    points_of_rows = x[rows]
+    expected = model._units.inputs(points_of_rows)
     torch.testing.assert_close(points[positions], expected)
 
 
@@ -125,7 +129,8 @@ def test_the_order_of_rows_and_columns_changes_nothing(kind: str) -> None:
         other.fit(permuted, y[rows])
         predictions = other.predict(x[:, columns])
         assert_array_equal(model.predict(x), predictions)
-        assert_array_equal(model.environment_proba_[rows], other.environment_proba_)
+        memberships = model.environment_proba_[rows]
+        assert_array_equal(memberships, other.environment_proba_)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -196,7 +201,8 @@ def test_a_few_categories_are_alike_by_chance_and_copies_are_not() -> None:
     random = np.random.default_rng(0)
     numbers_of_categories = random.integers(0, 4, (500, 3))
     categories = numbers_of_categories.astype(float)
-    assert alike_by_chance(np.unique(categories, axis=0))
+    distinct_categories = np.unique(categories, axis=0)
+    assert alike_by_chance(distinct_categories)
     numbers = random.normal(size=(500, 3))
     assert not alike_by_chance(numbers)
 
@@ -220,9 +226,11 @@ def test_columns_are_ordered_by_what_they_hold() -> None:
         columns = random.permutation(5)
         rows = random.permutation(60)
         permuted = x[rows][:, columns]
-        other = column_order(permuted, y[rows])
+        y_permuted = y[rows]
+        other = column_order(permuted, y_permuted)
         in_order = x[:, columns][:, other]
-        assert_array_equal(in_order, x[:, order])
+        expected = x[:, order]
+        assert_array_equal(in_order, expected)
 
 
 def test_leaving_a_unit_out_leaves_one_of_equal_draws_out() -> None:

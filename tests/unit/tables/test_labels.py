@@ -110,7 +110,8 @@ def test_equal_numbers_are_one_label_and_numbers_are_in_their_order() -> None:
 def test_categories_keep_their_order_in_a_picture() -> None:
     kind = pd.CategoricalDtype(["S", "M", "L"])
     sizes = pd.Series(["S", "L"], dtype=kind)
-    names = read_labels(sizes, 2, "groups").names
+    labels = read_labels(sizes, 2, "groups")
+    names = labels.names
     assert names == ["L", "S"]
     assert in_category_order(sizes, names) == ["S", "L"]
 
@@ -189,9 +190,11 @@ def test_rows_of_another_order_are_refused(table: Any) -> None:
     with pytest.raises(KerhrmError, match="another order"):
         model.score(x, in_another_order)
 
+    signs = np.sign(targets)
     labels = KerHRMClassifier(**small)
-    labels.fit(x, np.sign(targets))
-    others = (targets > 0).astype(int)
+    labels.fit(x, signs)
+    is_positive = targets > 0
+    others = is_positive.astype(int)
     with pytest.raises(KerhrmError, match="was not among those of the fit"):
         labels.score(x, others)
 

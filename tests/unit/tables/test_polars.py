@@ -65,7 +65,8 @@ def test_decimals_times_and_categories() -> None:
     np.testing.assert_array_equal(frame["decimal"], [1.5, 2.5, np.nan])
     assert frame["time"].tolist() == ["01:02:00", None, "03:04:00"]
     assert frame["kind"].tolist() == letters
-    first = frame["zone"].iloc[0]
+    zones = frame["zone"]
+    first = zones.iloc[0]
     assert first == pd.Timestamp("2020-01-01")
 
 

@@ -135,9 +135,10 @@ def test_dates_and_durations_are_days() -> None:
     columns = pd.DataFrame({"on": DAYS, "for": durations})
     encoded = table_encoder().fit_transform(columns)
     first_day = 18262
+    days = numbers / 24
     expected = first_day + 7 * numbers / 24
     assert_allclose(encoded["on"], expected, 1e-15)
-    assert_allclose(encoded["for"], numbers / 24, 1e-15)
+    assert_allclose(encoded["for"], days, 1e-15)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,8 @@ def test_a_column_whose_later_values_are_all_unseen_is_warned_of() -> None:
     with pytest.warns(DataWarning, match=words) as warned:
         encoded = encoder.transform(misspelt)
     assert warned[0].filename == __file__
-    encoded_field = encoded.filter(like="field").to_numpy()
+    of_field = encoded.filter(like="field")
+    encoded_field = of_field.to_numpy()
     assert not encoded_field.any()
     fields = ["Law", "law"] * 30
     some_misspelt = X.assign(field=fields)
@@ -230,7 +232,8 @@ def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(dtype: str) ->
     codes = pd.Series(2**53 + CODES, dtype=dtype)
     is_late = np.arange(N) > 5
     with_holes = codes.where(is_late)
-    for X in (table(codes), table(with_holes)):
+    tables = (table(codes), table(with_holes))
+    for X in tables:
         if X["c"].dtype == float:
             continue
         with pytest.raises(KerhrmError, match=r"'c' has integers .* subtract the colu"):
@@ -249,8 +252,10 @@ def test_columns_are_found_by_name() -> None:
     encoder = table_encoder().fit(X)
     expected = encoder.transform(X)
     in_another_order = X[["c", "a"]]
-    for other in (in_another_order, X.assign(more=1)):
-        assert_frame_equal(encoder.transform(other), expected)
+    with_more = X.assign(more=1)
+    for other in (in_another_order, with_more):
+        encoded = encoder.transform(other)
+        assert_frame_equal(encoded, expected)
     renamed = X.rename(columns={"c": "C"})
     with pytest.raises(KerhrmError, match="column 'c' of the fit is missing"):
         encoder.transform(renamed)

@@ -158,7 +158,8 @@ def test_rows_that_differ_in_the_target_alone_are_told() -> None:
     """Two measurements of each of many units."""
     twice = np.repeat(X, 2, axis=0)
     target_twice = np.repeat(Y, 2)
-    noise = 0.01 * RANDOM.normal(size=2 * N)
+    random_numbers = RANDOM.normal(size=2 * N)
+    noise = 0.01 * random_numbers
     model = TangentRidge(task="regression", network=(), random_state=0)
     with pytest.warns(DataWarning, match="120 of 120 different rows have the inputs"):
         model.fit(twice, target_twice + noise)

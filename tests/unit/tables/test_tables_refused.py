@@ -177,7 +177,8 @@ def test_labels_of_another_type_than_in_the_fit_are_refused() -> None:
         model.report(X, text)
     with pytest.raises(KerhrmError, match=words):
         model.predict_environment_proba(X, text)
-    errors = model.report(X, CLASS > 0).errors
+    truth_values = CLASS > 0
+    errors = model.report(X, truth_values).errors
     expected = model.report(X, CLASS).errors
     pd.testing.assert_frame_equal(errors, expected)
 
@@ -238,7 +239,8 @@ def test_hints_for_one_row_work() -> None:
         for given, hint, followed in cases:
             with pytest.raises(KerhrmError, match=hint):
                 model.predict(given)
-            assert_array_equal(model.predict(followed), expected)
+            predictions = model.predict(followed)
+            assert_array_equal(predictions, expected)
 
 
 class LazyFrame:

@@ -64,7 +64,8 @@ def test_numbers_are_read_by_the_whole_column(case: str) -> None:
 def test_words_that_pandas_reads_as_times_are_no_dates(word: str) -> None:
     """Today's date would differ from run to run."""
     five_days = pd.date_range("2024-01-01", periods=5)
-    days = five_days.strftime("%Y-%m-%d").tolist()
+    in_text = five_days.strftime("%Y-%m-%d")
+    days = in_text.tolist()
     message = f"must hold dates; got '{word}' in"
     words = [word] * 3
     for cells in (words, [*days, word]):
@@ -166,7 +167,8 @@ def test_equal_numbers_are_one_text() -> None:
         assert text_of(tenth) == "0.1"
     large = 10**15
     assert text_of(large) == str(large)
-    assert text_of(float(large)) == str(large)
+    as_float = float(large)
+    assert text_of(as_float) == str(large)
     as_they_stand = ("007", "1.2.0", "v1.0", "1e3", "True", "-")
     for text in as_they_stand:
         assert text_of(text) == text

@@ -53,9 +53,10 @@ def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
         read_dates(column)
     by_day, _ = read_dates(column, "dmy")
     by_month, _ = read_dates(column, "mdy")
-    is_swapped = by_day.dt.day == by_month.dt.month
+    days_read = by_day.dt.day
+    is_swapped = days_read == by_month.dt.month
     assert is_swapped.all()
-    assert by_day.dt.day.tolist() == days
+    assert days_read.tolist() == days
     with pytest.raises(KerhrmError, match="add --date-order dmy"):
         read_dates(column, "ymd")
 
@@ -124,16 +125,20 @@ def test_what_is_no_date_or_another_way_of_writing_is_named(
 
 @pytest.mark.skipif(pd.__version__ < "3", reason="pandas 2 reads 1677 to 2262")
 def test_numbers_far_and_missing_dates() -> None:
-    years, _ = read_dates(pd.Series([2020, 1066]))
+    numbers = pd.Series([2020, 1066])
+    years, _ = read_dates(numbers)
     assert years.dt.year.tolist() == [2020, 1066]
-    in_digits, _ = read_dates(pd.Series([20200131]))
+    digits = pd.Series([20200131])
+    in_digits, _ = read_dates(digits)
     assert in_digits.dt.day.tolist() == [31]
     texts = pd.Series(["2020.10", "2020.11"])
     months, _ = read_dates(texts)
     assert months.dt.month.tolist() == [10, 11]
     cells = ["9999-12-31", "-", "0001-01-01", None]
-    far, note = read_dates(pd.Series(cells))
-    years = far.dt.year.fillna(0)
+    texts = pd.Series(cells)
+    far, note = read_dates(texts)
+    years = far.dt.year
+    years = years.fillna(0)
     assert years.tolist() == [9999, 0, 1, 0]
     assert note == "missing in 1 row: '-'"
 
@@ -153,7 +158,8 @@ def test_a_column_of_dates_but_for_a_few_cells_is_said(
     assert f"but not '{wrong}' in 1 row: leave such cells empty, or" in message
     assert "and add --dates c" in message
 
-    emptied = column.where(column != wrong)
+    is_date = column != wrong
+    emptied = column.where(is_date)
     options = str(date_options(emptied))
     assert message.endswith(options)
     _, _, after = options.partition("--date-order ")
@@ -193,7 +199,8 @@ def test_dates_in_digits_are_said_and_read(written: str) -> None:
     expected = times
     if written == "%Y%m":
         expected = times.to_period("M").to_timestamp()
-    in_digits = times.strftime(written).astype("int64")
+    in_text = times.strftime(written)
+    in_digits = in_text.astype("int64")
     column = pd.Series(in_digits, name="c")
     first = column.iloc[0]
     message = f"it looks like dates, as {first}: --dates c"
@@ -206,10 +213,12 @@ def test_dates_in_digits_are_said_and_read(written: str) -> None:
         assert is_same.all()
 
     zeros = pd.Series([0, 0])
-    both = pd.concat([column, zeros]).astype(float)
-    with_zeros = both.rename("c")
+    both = pd.concat([column, zeros])
+    as_numbers = both.astype(float)
+    with_zeros = as_numbers.rename("c")
     message = f"as {first}, but not '0' in 2 rows: leave"
-    assert message in str(digit_dates(with_zeros))
+    warned = str(digit_dates(with_zeros))
+    assert message in warned
 
 
 def test_whole_numbers_that_are_no_dates() -> None:
