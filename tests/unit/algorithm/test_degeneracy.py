@@ -58,11 +58,13 @@ def test_soft_environments_by_the_definition(
         for b in range(n_bins):
             of_both = joint[e, b]
             if of_both > 0:
-                ratio = of_both / (p[e] * q[b])
+                if_independent = p[e] * q[b]
+                ratio = of_both / if_independent
                 information += of_both * math.log(ratio)
     smaller = min(entropy(p), entropy(q))
     expected = information / smaller if smaller > 1e-9 else 0.0
-    got = label_information(r, torch.from_numpy(bins))
+    binned = torch.from_numpy(bins)
+    got = label_information(r, binned)
     assert math.isclose(got, expected, rel_tol=1e-7, abs_tol=1e-7)
 
 
@@ -104,13 +106,15 @@ def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:
 def test_draws_have_the_probabilities() -> None:
     p = [0.1, 0.6, 0.3]
     n = 20_000
-    r = torch.tensor([p] * n).double()
+    rows = torch.tensor([p] * n)
+    r = rows.double()
     got = assign(r, "drawn", 3, "t=1", "k=5", "train")
     total = got.sum(1)
     assert (total == 1).all()
     counts = got.sum(0).numpy()
     expected = n * np.array(p)
-    assert stats.chisquare(counts, expected).pvalue > 1e-3
+    test = stats.chisquare(counts, expected)
+    assert test.pvalue > 1e-3
 
 
 def test_draws_belong_to_their_seed_and_name() -> None:

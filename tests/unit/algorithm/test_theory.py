@@ -99,7 +99,8 @@ class Link:
 
 def risks(moments: list[np.ndarray], weights: list[float]) -> Risks:
     """Of environments whose E[(s, v, y) (s, v, y)^T] are known."""
-    stacked = torch.from_numpy(np.stack(moments))
+    stacked_moments = np.stack(moments)
+    stacked = torch.from_numpy(stacked_moments)
     shares = torch.tensor(weights, dtype=torch.float64)
     return Risks(
         second=stacked[:, :-1, :-1],
@@ -115,7 +116,8 @@ def solution(
 ) -> np.ndarray:
     """M_p; least squares without a penalty."""
     pooled = risks(moments, weights)
-    return GradientVariance().minimise(pooled, alpha).numpy()
+    minimum = GradientVariance().minimise(pooled, alpha)
+    return minimum.numpy()
 
 
 @given(seed=SEEDS, a=SIZES, b=SIZES)
@@ -153,7 +155,8 @@ def test_equal_weights_leave_what_the_strengths_differ_by(
     theta = solution(moments, weights=[1, 1])
 
     half = (first - second) / 2
-    mean_moments = (moments[0] + moments[1]) / 2
+    first_moments, second_moments = moments
+    mean_moments = (first_moments + second_moments) / 2
     of_v = mean_moments[a:-1, a:-1]
     s_and_s = link.of_s[:a, :a]
     v_and_s = link.of_v[:, :a]
@@ -203,7 +206,8 @@ def table1(seed: int, agreements: list[float], n: int) -> Points:
     rng = np.random.default_rng(seed)
     y = rng.choice([-1.0, 1.0], n)
     share = rng.choice(agreements, n)
-    agrees = rng.random(n) < share
+    draws = rng.random(n)
+    agrees = draws < share
     attribute = np.where(agrees, y, -y)
     noise_of_s = 3.0 * rng.standard_normal(n)
     s = y + noise_of_s
@@ -262,7 +266,8 @@ def test_wrong_labels_leave_nothing(seed: int, a: int, b: int, wrong: float) -> 
     theta = solution(moments, weights=[1 - wrong, wrong])
     clean = solution([right], weights=[1])
     shrinkage = 1 - 2 * wrong
-    assert_close(theta, (shrinkage) * clean)
+    shrunk = shrinkage * clean
+    assert_close(theta, shrunk)
 
 
 @pytest.mark.parametrize("first_is_clean", [False, True])
@@ -276,9 +281,11 @@ def test_the_feature_with_less_noise_is_removed(first_is_clean: bool) -> None:
     rng = np.random.default_rng(0)
     n = 4000
     y = rng.choice([-1.0, 1.0], n)
-    agree = rng.random((n, 2)) < 0.85
+    draws = rng.random((n, 2))
+    agree = draws < 0.85
     scales = (0.3, 1.0)
-    noise = rng.standard_normal((n, 2)) * scales
+    normal = rng.standard_normal((n, 2))
+    noise = normal * scales
     label = y[:, None]
     attributes = np.where(agree, label, -label)
     x = attributes + noise
@@ -294,11 +301,14 @@ def test_the_feature_with_less_noise_is_removed(first_is_clean: bool) -> None:
     starts = random_starts(0, 5, n, 2)
     fits = fit_mixture(psi, target, starts, ridge=1e-3)
     best = fits.objective.argmin()
-    memberships = fits.responsibilities(psi, target)[best]
+    every_fit = fits.responsibilities(psi, target)
+    memberships = every_fit[best]
     of_first = memberships[:, 0]
-    in_first_environment = (of_first > 0.5).numpy()
+    is_in_first = of_first > 0.5
+    in_first_environment = is_in_first.numpy()
     clean_feature_agrees = agree[:, 0]
-    overlap = float((in_first_environment == clean_feature_agrees).mean())
+    is_same = in_first_environment == clean_feature_agrees
+    overlap = float(is_same.mean())
     assert max(overlap, 1 - overlap) > 0.97
 
     learned = environment_risks(psi, target, memberships)
@@ -379,10 +389,13 @@ def test_what_psi_v_still_explains_of_the_direction(seed: int, k: int) -> None:
         updated = orthogonal_update(features, direction)
         psi_v = updated.numpy()
         coefficients, *_ = np.linalg.lstsq(psi_v, along, rcond=1e-10)
-        residual = along - psi_v @ coefficients
-        explained = 1 - (residual @ residual) / variance
+        fitted = psi_v @ coefficients
+        residual = along - fitted
+        unexplained = residual @ residual
+        explained = 1 - unexplained / variance
 
-        inverse_form = theta @ np.linalg.solve(second, theta)
+        solved = np.linalg.solve(second, theta)
+        inverse_form = theta @ solved
         squared_length = theta @ theta
         formula = 1 - squared_length**2 / (variance * inverse_form)
         assert explained == pytest.approx(formula, abs=1e-8)

@@ -35,10 +35,13 @@ def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, 
     draws = random.random(n)
     share_by_time = share
     if share is None:
-        share_by_time = np.where(time < 0.5, 0.99, 0.75)
+        is_early = time < 0.5
+        share_by_time = np.where(is_early, 0.99, 0.75)
     agrees = draws < share_by_time
-    noise = 0.3 * random.normal(size=n)
-    spurious = np.where(agrees, y, -y) + noise
+    normal = random.normal(size=n)
+    noise = 0.3 * normal
+    sign = np.where(agrees, y, -y)
+    spurious = sign + noise
     noise_in_stable = 1.5 * random.normal(size=(n, 3))
     stable = y[:, None] + noise_in_stable
     x = np.column_stack([stable, spurious])
@@ -79,13 +82,15 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*predicting as ERM")
 def test_a_column_that_is_the_target_is_told() -> None:
     x, y, time = by_time(300, 0)
-    names = np.where(y > 0, "p", "q")
+    is_positive = y > 0
+    names = np.where(is_positive, "p", "q")
     copy = pd.DataFrame({"when": time, "label": names})
     classifier = KerHRMClassifier(**SMALL)
     with pytest.warns(DataWarning, match="column 'label' gives the target away"):
         classifier.fit(x, y, auxiliary=copy)
 
-    number = y + np.linspace(0, 1, 300)
+    within_class = np.linspace(0, 1, 300)
+    number = y + within_class
     function_of_target = 3 * number - 1
     regressor = KerHRMRegressor(**SMALL)
     with pytest.warns(DataWarning, match="column 0 gives the target away"):
@@ -179,9 +184,12 @@ def trained(column: Any) -> tuple[KerHRMClassifier, np.ndarray]:
     """A fit by an auxiliary column that tells which feature is spurious."""
     random = np.random.default_rng(1)
     y = random.choice([-1, 1], 300)
-    share = np.where(ORDER < 150, 0.99, 0.6)
-    agrees = random.random(300) < share
-    stable = y + random.normal(size=300)
+    is_early = ORDER < 150
+    share = np.where(is_early, 0.99, 0.6)
+    draws = random.random(300)
+    agrees = draws < share
+    noise = random.normal(size=300)
+    stable = y + noise
     spurious = np.where(agrees, y, -y)
     x = np.column_stack([stable, spurious])
     model = KerHRMClassifier(network=(), k=3, random_state=0, **ANYWAY)
@@ -197,7 +205,8 @@ def test_the_type_of_a_column_does_not_matter(name: str) -> None:
     assert_array_equal(model.environment_proba_, expected.environment_proba_)
     first_rows = column[:5]
     proba = model.predict_environment_proba(x[:5], auxiliary=first_rows)
-    assert_array_equal(proba, expected.environment_proba_[:5])
+    expected_proba = expected.environment_proba_[:5]
+    assert_array_equal(proba, expected_proba)
 
 
 def test_a_date_is_a_date_in_any_unit_and_text_is_none() -> None:

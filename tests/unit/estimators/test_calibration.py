@@ -25,11 +25,14 @@ def rows(n: int, seed: int, flips: float) -> tuple[np.ndarray, np.ndarray]:
     """A feature agrees with the label, another one is turned in some rows."""
     random = np.random.default_rng(seed)
     y = random.choice([-1.0, 1.0], n)
-    turned = random.random(n) < flips
+    draws = random.random(n)
+    turned = draws < flips
     noise = 0.1 * random.normal(size=n)
-    spurious = np.where(turned, -y, y) + noise
+    sign = np.where(turned, -y, y)
+    spurious = sign + noise
     stable = y + random.normal(size=n)
-    return np.column_stack([stable, spurious]), y
+    x = np.column_stack([stable, spurious])
+    return x, y
 
 
 def noisy(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -37,8 +40,10 @@ def noisy(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 4))
     log_odds = 2 * x[:, 0] + x[:, 1]
-    chance = 1 / (1 + np.exp(-log_odds))
-    is_positive = random.random(n) < chance
+    odds = np.exp(-log_odds)
+    chance = 1 / (1 + odds)
+    draws = random.random(n)
+    is_positive = draws < chance
     return x, np.where(is_positive, 1.0, -1.0)
 
 
@@ -52,12 +57,15 @@ def test_the_slope_is_that_of_logistic_regression() -> None:
     random = np.random.default_rng(0)
     f = random.normal(size=20_000)
     chance = probabilities(f, 1.7)
-    positive = random.random(20_000) < chance
+    draws = random.random(20_000)
+    positive = draws < chance
     expected = LogisticRegression(fit_intercept=False, C=np.inf)
     expected.fit(f[:, None], positive)
     slope = sigmoid_slope(f, positive)
-    assert slope == pytest.approx(expected.coef_[0, 0], rel=1e-2)
-    assert sigmoid_slope(-f, positive) < 1e-3
+    coefficient = expected.coef_[0, 0]
+    assert slope == pytest.approx(coefficient, rel=1e-2)
+    turned_slope = sigmoid_slope(-f, positive)
+    assert turned_slope < 1e-3
     f_twice = np.tile(f, 2)
     positive_twice = np.tile(positive, 2)
     twice = sigmoid_slope(f_twice, positive_twice)
@@ -87,14 +95,18 @@ def test_probabilities_are_better_and_predictions_the_same(
     calibrated.fit(x, y)
     assert calibrated.predictor_ == predictor
     predictions = calibrated.predict(x_new)
-    np.testing.assert_array_equal(predictions, plain.predict(x_new))
+    expected = plain.predict(x_new)
+    np.testing.assert_array_equal(predictions, expected)
     before = plain.predict_proba(x_new)
     after = calibrated.predict_proba(x_new)
-    np.testing.assert_allclose(after.sum(1), 1)
-    likeliest = calibrated.classes_[after.argmax(1)]
+    totals = after.sum(1)
+    np.testing.assert_allclose(totals, 1)
+    columns = after.argmax(1)
+    likeliest = calibrated.classes_[columns]
     np.testing.assert_array_equal(likeliest, predictions)
     cut = np.clip(before, 1e-3, 1 - 1e-3)
-    assert log_loss(y_new, after) < log_loss(y_new, cut)
+    loss_before = log_loss(y_new, cut)
+    assert log_loss(y_new, after) < loss_before
 
 
 def test_by_default_nothing_changes() -> None:

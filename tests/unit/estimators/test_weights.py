@@ -50,7 +50,8 @@ def data(n: int = 200) -> tuple[Tensor, Tensor]:
     random = np.random.default_rng(1)
     psi = random.normal(size=(n, 3))
     slope = random.choice([-2, 2], n)
-    noise = 0.3 * random.normal(size=n)
+    normal = random.normal(size=n)
+    noise = 0.3 * normal
     signal = psi[:, 0] + slope * psi[:, 1]
     y = signal + noise
     return torch.from_numpy(psi), torch.from_numpy(y)
@@ -72,7 +73,8 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     memberships = rng.dirichlet([1, 1], (2, 200))
     start = torch.from_numpy(memberships)
     rows = repeated_rows(counts)
-    share = torch.from_numpy(counts / counts.mean())
+    relative = counts / counts.mean()
+    share = torch.from_numpy(relative)
     # the ridge is relative to it
     mean_square = (psi**2).mean()
     mean_square_of_rows = (psi[rows] ** 2).mean()
@@ -109,7 +111,8 @@ def test_directions_of_weighted_points_are_those_of_repeated_points(
 ) -> None:
     psi, y = data()
     rows = repeated_rows(counts)
-    share = torch.from_numpy(counts / counts.mean())
+    relative = counts / counts.mean()
+    share = torch.from_numpy(relative)
     zero = torch.zeros_like(y)
     one = torch.ones(3, dtype=torch.float64)
     options = KerHRMOptions(k=[3], alpha=[0.0, 1.0], ridge=0.0)
@@ -142,7 +145,8 @@ def test_directions_of_weighted_points_are_those_of_repeated_points(
     found = learn_directions(single, [environments], options)
     unit = PENALTIES[options.penalty]().unit  # alpha is relative to it
     unit_of_rows = unit(psi[rows])
-    alpha = float(unit(psi) / unit_of_rows)
+    ratio = unit(psi) / unit_of_rows
+    alpha = float(ratio)
     alphas = [0.0, alpha]
     options = options.model_copy(update={"alpha": alphas})
     of_repeated_points = problem(rows)
@@ -206,14 +210,17 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
     model.fit(x, y, sample_weight=weights)
     alone = clone(model)
     alone.fit(slopes.x, slopes.y)
-    spoiled = clone(model).fit(x, y)
+    spoiled = clone(model)
+    spoiled.fit(x, y)
     expected = alone.predict(slopes.x)
 
     def distance(other: Any) -> float:
-        differences = other.predict(slopes.x) - expected
+        predictions = other.predict(slopes.x)
+        differences = predictions - expected
         return np.mean(differences**2)
 
-    assert distance(model) < 0.1 * distance(spoiled)
+    distance_of_spoiled = distance(spoiled)
+    assert distance(model) < 0.1 * distance_of_spoiled
     millions = 1e6 * weights
     in_millions = clone(model)
     in_millions.fit(x, y, sample_weight=millions)
@@ -226,8 +233,10 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
         size = np.abs(slopes.x[:, 1])
         is_clear = size > 0.5
         hidden = slopes.hidden[is_clear]
-        environments = model.environments_[:500][is_clear]
-        assert adjusted_rand_score(hidden, environments) > 0.8
+        of_rows = model.environments_[:500]
+        environments = of_rows[is_clear]
+        agreement = adjusted_rand_score(hidden, environments)
+        assert agreement > 0.8
 
 
 @pytest.mark.parametrize("how", ["fit", "erm"])
@@ -236,14 +245,16 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
     """Whatever it holds: predictions and memberships are those without it."""
     random = np.random.default_rng(0)
     x = random.normal(size=(160, 3))
-    turned = random.random(160) < 0.2
+    draws = random.random(160)
+    turned = draws < 0.2
     slope = np.where(turned, -2.0, 2.0)
     noise = 0.3 * random.normal(size=160)
     signal = x[:, 0] + slope * x[:, 1]
     y = signal + noise
     if kind == "classification":
         y = np.sign(y)
-    far = np.arange(160) % 3 == 0
+    numbers = np.arange(160)
+    far = numbers % 3 == 0
     is_far = far[:, None]
     spoiled = np.where(is_far, 50 * x, x)
     small = {
@@ -269,13 +280,16 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
     alone = clone(model)
     x_near = x[near]
     y_near = y[near]
-    alone.fit(x_near, y_near, sample_weight=weights[near])
+    weights_near = weights[near]
+    alone.fit(x_near, y_near, sample_weight=weights_near)
     expected = alone._outputs(x)
-    assert_array_equal(weighted._outputs(x), expected)
+    outputs = weighted._outputs(x)
+    assert_array_equal(outputs, expected)
     if kind != "ridge":
         proba = weighted.environment_proba_
         assert_array_equal(proba[near], alone.environment_proba_)
-        others = alone.predict_environment_proba(spoiled[far], y[far])
+        x_far = spoiled[far]
+        others = alone.predict_environment_proba(x_far, y[far])
         assert_allclose(proba[far], others, atol=1e-12)
 
 

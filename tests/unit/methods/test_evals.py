@@ -79,13 +79,15 @@ def test_no_coefficient_can_be_improved(n: int) -> None:
     v = lasso(z, y, l1)
     coefficients = v[:-1]
     mean = z.mean(0)
-    standard = (coefficients * scale).requires_grad_()
+    scaled = coefficients * scale
+    standard = scaled.requires_grad_()
     level_at_mean = v[-1] + coefficients @ mean
     level = level_at_mean.requires_grad_()
     deviations = (z - mean) / scale
     design = torch.where(scale > 0, deviations, 0.0)
     outputs = design @ standard + level
-    losses = nn.functional.softplus(-y * outputs)
+    margins = y * outputs
+    losses = nn.functional.softplus(-margins)
     risk = losses.mean()
     slopes, of_level = torch.autograd.grad(risk, [standard, level])
     fitted = standard.detach()
@@ -93,7 +95,8 @@ def test_no_coefficient_can_be_improved(n: int) -> None:
     assert 0 < int(zero.sum()) < 40
     slopes_at_zero = slopes[zero]
     assert slopes_at_zero.abs().max() <= l1 + 1e-5
-    expected = -l1 * fitted[~zero].sign()
+    fitted_elsewhere = fitted[~zero]
+    expected = -l1 * fitted_elsewhere.sign()
     other_slopes = slopes[~zero]
     assert_close(other_slopes, expected, rtol=0, atol=1e-5)
     assert of_level.abs() < 1e-5
@@ -107,7 +110,8 @@ def test_a_large_penalty_leaves_the_share_of_the_labels() -> None:
     assert coefficients.tolist() == [0.0] * 8
     is_positive = (y > 0).double()
     share = float(is_positive.mean())
-    probability = float(torch.sigmoid(v[-1]))
+    level = torch.sigmoid(v[-1])
+    probability = float(level)
     assert probability == pytest.approx(share, abs=1e-4)
 
 
@@ -142,26 +146,31 @@ def test_the_worse_inferred_environment_chooses(draw: Draw) -> None:
     base = train_erm_on(inputs, ~held_out, options, "logistic")
     x = inputs.x_validation
     y = inputs.y_validation
-    gradient = scale_gradient(base(x), y, "logistic")
+    outputs = base(x)
+    gradient = scale_gradient(outputs, y, "logistic")
     environment = infer_environments(
         gradient, inputs.seed, "evals-validation", steps=1000, rate=1e-2
     )
     assert fitted.environments is not None
-    wrong = torch.sign(base(x)) != y
-    n_agreeing = int((wrong == environment).sum())
+    wrong = torch.sign(outputs) != y
+    agrees = wrong == environment
+    n_agreeing = int(agrees.sum())
     assert n_agreeing in (0, 80)
-    environment_of_fit = fitted.environments.argmax(1)[200:]
+    environments = fitted.environments.argmax(1)
+    environment_of_fit = environments[200:]
     assert torch.equal(environment_of_fit, wrong.long())
 
     worst = {}
     x_held_out = inputs.x[held_out]
     y_held_out = inputs.y[held_out]
     for candidate in candidates(base, x_held_out, y_held_out, options):
-        right = torch.sign(candidate.network(x)) == y
+        outputs = candidate.network(x)
+        right = torch.sign(outputs) == y
         accuracies = []
         for e in (0, 1):
             inside = environment == e
-            accuracy = right[inside].double().mean()
+            right_inside = right[inside].double()
+            accuracy = right_inside.mean()
             accuracies.append(float(accuracy))
         worst[candidate.selected, candidate.l1] = min(accuracies)
     selected = fitted.chosen["selected"]
@@ -172,9 +181,11 @@ def test_the_worse_inferred_environment_chooses(draw: Draw) -> None:
 
     only = EVaLSOptions(selected=selected, l1=l1, share=0.5, **QUICK)
     new = torch.randn(9, 4)
-    expected = fitted.predict(new)["model"]
+    predicted = fitted.predict(new)
+    expected = predicted["model"]
     trained = train_evals(inputs, only)
-    outputs = trained.predict(new)["model"]
+    predicted = trained.predict(new)
+    outputs = predicted["model"]
     assert_close(outputs, expected)
 
 
@@ -182,7 +193,8 @@ def test_networks_and_shares_that_do_not_fit_are_refused_in_one_line(
     draw: Draw,
 ) -> None:
     module = init_module("kerhrm.networks.modules:small_cnn", 0, 2 * 14 * 14)
-    inputs = replace(draw(n=10), network=module)
+    inputs = draw(n=10)
+    inputs = replace(inputs, network=module)
     with pytest.raises(KerhrmError, match="last layer of a perceptron"):
         train_evals(inputs, EVaLSOptions())
     refused = ({"selected": [0.6]}, {"selected": []}, {"l1": [0.0]}, {"share": 1.0})

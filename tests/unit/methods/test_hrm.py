@@ -43,14 +43,17 @@ def points(k: int = 3) -> tuple[Tensor, Tensor, Tensor]:
     """x, y and labels of k environments of unequal sizes; float64."""
     rng = np.random.default_rng(k)
     scale = [1.0, 2.0, 0.5, 1.0]
-    x = rng.standard_normal((N, D)) * scale
+    normal = rng.standard_normal((N, D))
+    x = normal * scale
     signal = x @ [1.0, -0.5, 1.0, 0.0]
-    y = signal + rng.standard_normal(N)
+    noise = rng.standard_normal(N)
+    y = signal + noise
     sizes = np.arange(1, k + 1)
     shares = sizes / sizes.sum()
     labels = rng.choice(k, N, p=shares)
     environments = torch.from_numpy(labels)
-    return torch.from_numpy(x), torch.from_numpy(y), environments
+    points_and_labels = torch.from_numpy(x), torch.from_numpy(y)
+    return *points_and_labels, environments
 
 
 def all_features() -> Tensor:
@@ -72,7 +75,8 @@ def test_adam_is_that_of_torch() -> None:
     optimiser = torch.optim.Adam([w], lr=0.02)
     for step in range(1, 61):
         slope = torch.from_numpy(scale)
-        w.grad = slope * w.detach() + 1.0 / step
+        decayed = slope * w.detach()
+        w.grad = decayed + 1.0 / step
         optimiser.step()
     expected = w.detach()
     assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
@@ -93,15 +97,18 @@ def risk_and_penalty(
     slopes = []
     for e in labels.unique():
         inside = labels == e
-        outputs = x[inside] @ (gate * w)
+        gated = gate * w
+        outputs = x[inside] @ gated
         residuals = outputs - y[inside]
         risk = (residuals**2).mean()
         (slope,) = torch.autograd.grad(risk, w, create_graph=True)
         risks.append(risk)
         slopes.append(slope)
-    variances = torch.stack(slopes).var(0, correction=0)
+    slopes_of_risks = torch.stack(slopes)
+    variances = slopes_of_risks.var(0, correction=0)
     penalty = (gate * variances).sum()
-    return torch.stack(risks).mean(), penalty
+    mean_risk = torch.stack(risks).mean()
+    return mean_risk, penalty
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
@@ -116,8 +123,10 @@ def test_gate_gradients_by_autograd(k: int, empty: bool, alpha: float) -> None:
     w = draws.requires_grad_()
     start = torch.tensor([0.5, 0.2, 1.3, -0.4], dtype=torch.float64)
     centre = start.requires_grad_()
-    noise = 0.1 * torch.randn(D, dtype=torch.float64)
-    gate = (centre + noise).clamp(0, 1)
+    normal = torch.randn(D, dtype=torch.float64)
+    noise = 0.1 * normal
+    gate = centre + noise
+    gate = gate.clamp(0, 1)
     risk, penalty = risk_and_penalty(x, y, labels, w, gate)
     objective = risk + alpha * penalty
     by_w, by_centre = torch.autograd.grad(objective, (w, centre))
@@ -137,9 +146,11 @@ def test_cost_gradient_by_autograd(goal: Any) -> None:
     distance = centre / 0.3 / 2**0.5
     is_open = 0.5 * (1 + torch.erf(distance))
     n_open = is_open.sum()
-    cost = n_open if goal == "few" else (D - n_open) ** 2
+    n_closed = D - n_open
+    cost = n_open if goal == "few" else n_closed**2
     (expected,) = torch.autograd.grad(cost, centre)
-    at = centre.detach().numpy()
+    at_centre = centre.detach()
+    at = at_centre.numpy()
     gradient = cost_gradient(at, options)
     assert_allclose(gradient, expected)
 
@@ -197,7 +208,8 @@ def test_clusters_are_planted_lines() -> None:
     nothing_selected = torch.zeros(D)
     split, _ = cluster(x, y, nothing_selected, 0, options, "0")
     in_second = split.numpy() == 1
-    agreement = (in_second == which).mean()
+    is_right = in_second == which
+    agreement = is_right.mean()
     assert max(agreement, 1 - agreement) > 0.9
 
 
@@ -206,7 +218,8 @@ def test_clusters_do_not_see_selected_features() -> None:
     options = HRMOptions(cluster_steps=100, cluster_rounds=4, cluster_rate=1e-2)
     p = torch.tensor([0.3, 0.0, 0.0, 1.0])
     hidden, _ = cluster(x, y, p, 0, options, "0")
-    x[:, -1] = 7 * torch.randn(400)
+    other_values = torch.randn(400)
+    x[:, -1] = 7 * other_values
     of_other_values, _ = cluster(x, y, p, 0, options, "0")
     without = 0 * p
     without_selection, _ = cluster(x, y, without, 0, options, "0")
@@ -223,12 +236,15 @@ def test_gates_select_causes_and_drop_effects() -> None:
     noise = 0.5 * rng.standard_normal(500)
     target = s @ [1.0, -1.0] + noise
     factor = np.where(labels, 0.3, 1.5)
-    effect = (factor * target)[:, None]
+    turned = factor * target
+    effect = turned[:, None]
     noise_of_effects = 0.5 * rng.standard_normal((500, 2))
     effects = effect + noise_of_effects
     columns = np.hstack([s, effects])
-    x = torch.from_numpy(columns).float()
-    y = torch.from_numpy(target).float()
+    x = torch.from_numpy(columns)
+    x = x.float()
+    y = torch.from_numpy(target)
+    y = y.float()
     options = HRMOptions(
         gate_steps=1500,
         gate_rate=4e-3,
@@ -242,9 +258,11 @@ def test_gates_select_causes_and_drop_effects() -> None:
         """Whether the gate of each feature is open."""
         rows = gradient_rows(x, y, environments)
         centre, _ = learn_gates(rows, start, 0, options, "0")
-        return selected_features(centre, options).tolist()
+        is_selected = selected_features(centre, options)
+        return is_selected.tolist()
 
-    with_environments = selected(torch.from_numpy(labels))
+    environments = torch.from_numpy(labels)
+    with_environments = selected(environments)
     assert with_environments == [True, True, False, False]
     # with one environment nothing varies: the effects are what predicts
     one_environment = torch.zeros(500, dtype=torch.int64)
@@ -261,7 +279,8 @@ def test_without_penalty_and_cost_gates_times_w_are_least_squares() -> None:
         gate_steps=3000,
         gate_rate=5e-3,
     )
-    solution = torch.linalg.lstsq(x, y).solution
+    least = torch.linalg.lstsq(x, y)
+    solution = least.solution
     expected = solution.numpy()
     # of the right sign: else a gate may close before its w has turned
     halves = torch.arange(N) % 2  # of equal size
@@ -291,12 +310,15 @@ def test_environments_are_those_of_the_nearest_line(
         start = 2 * coefficients.numpy()
         rows = gradient_rows(x, y, split)
         centre, _ = learn_gates(rows, start, seed, options, "0")
-        scaled = torch.from_numpy(centre) / options.gate_noise
-        p = 0.5 * (1 + torch.erf(scaled / 2**0.5))
+        centres = torch.from_numpy(centre)
+        scaled = centres / options.gate_noise
+        within = torch.erf(scaled / 2**0.5)
+        p = 0.5 * (1 + within)
     name_of_turn = str(turns - 1)
     split, models = cluster(x, y, p, inputs.seed, options, name_of_turn)
     assert fitted.environments is not None
-    environments = fitted.environments[:n].argmax(1)
+    trained = fitted.environments[:n]
+    environments = trained.argmax(1)
     assert torch.equal(environments, split)
     held_out = fitted.environments[n:]
     rows = zip(
@@ -307,7 +329,8 @@ def test_environments_are_those_of_the_nearest_line(
     )
     for x_i, y_i, members in rows:
         visible = (1 - p) * x_i
-        residuals = [float(model @ visible - y_i) for model in models]
+        outputs = [model @ visible for model in models]
+        residuals = [float(output - y_i) for output in outputs]
         errors = np.square(residuals)
         environment = int(members.argmax())
         least = errors.min()
@@ -320,7 +343,8 @@ def test_more_environments_than_points(draw: Callable[..., Inputs]) -> None:
     inputs = draw(n=2)
     options = HRMOptions(n_environments=5, n_iterations=2, **QUICK)
     fitted = train_hrm(inputs, options)
-    outputs = fitted.predict(inputs.x)["model"]
+    predicted = fitted.predict(inputs.x)
+    outputs = predicted["model"]
     assert outputs.isfinite().all()
 
 
