@@ -38,7 +38,8 @@ def representations() -> list[tuple[int, ...]]:
     for labels in product(range(4), repeat=4):
         in_order_of_appearance = list(dict.fromkeys(labels))
         blocks = [in_order_of_appearance.index(label) for label in labels]
-        partitions.add(tuple(blocks))
+        partition = tuple(blocks)
+        partitions.add(partition)
     return sorted(partitions)
 
 
@@ -92,9 +93,12 @@ def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> f
 
     def expected_gain(a: int) -> float:
         """E[log P^r(Y|X) - log P^other(Y|X)] given A."""
-        log_p_r = log_expit(log_odds_by_s + a * logit(r))
-        log_p_other = log_expit(log_odds_by_s + a * logit(other))
-        return float(weight @ (log_p_r - log_p_other))
+        known_by_r = a * logit(r)
+        known_by_other = a * logit(other)
+        log_p_r = log_expit(log_odds_by_s + known_by_r)
+        log_p_other = log_expit(log_odds_by_s + known_by_other)
+        gain = log_p_r - log_p_other
+        return float(weight @ gain)
 
     gain_if_agreeing = expected_gain(1)
     gain_if_not = expected_gain(-1)

@@ -71,7 +71,8 @@ def test_options_of_a_learner_are_not_taken_for_older_keys(load: Load) -> None:
 def test_an_alternative_of_the_older_layout_is_refused(load: Load, key: str) -> None:
     alternatives = [{**ALTERNATIVE, key: 1}]
     choice = {"alternatives": alternatives}
-    error = refused(load, {"choices": {"start": choice}})
+    content = {"choices": {"start": choice}}
+    error = refused(load, content)
     place = f"choices.start.alternatives.0.{key}"
     assert str(error).startswith(f"mine.yaml: {place} = 1: ")
     assert error.hint
@@ -81,4 +82,5 @@ def test_criteria_have_names_of_one_word(load: Load) -> None:
     criteria = {"pooled validation": {"steps": 20}}
     content = {"selected": {"made": {"erm": criteria}}}
     error = refused(load, content)
-    assert "selected.made.erm.pooled validation: must be 'own', 'pooled'" in str(error)
+    place = "selected.made.erm.pooled validation"
+    assert f"{place}: must be 'own', 'pooled'" in str(error)

@@ -28,7 +28,8 @@ def made(seeds: Sequence[int], **changed: Any) -> Draws:
 def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """S and V of every point, by inverting X = H [S, V]^T."""
     columns = split.x[..., None]
-    unmixed = np.linalg.solve(h, columns.astype(float))
+    numbers = columns.astype(float)
+    unmixed = np.linalg.solve(h, numbers)
     rows = unmixed[..., 0]
     s, v = np.split(rows, 2, axis=-1)
     return s, v
@@ -77,7 +78,8 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
             differences = correlations - np.eye(5)
             n_rows = noise.size / 5
             largest = np.abs(differences).max()
-            assert largest < 5 / np.sqrt(n_rows)
+            bound = 5 / np.sqrt(n_rows)
+            assert largest < bound
 
 
 def test_parts_swap_roles_and_test_environments_differ() -> None:
@@ -115,7 +117,8 @@ def test_units_of_the_noise() -> None:
         data = made([0], n_train_per_environment=4000, noise_unit=unit)
         s, v = split_sv(data.train, h)
         noise_of_s = s - data.train.y[..., None]
-        noise_of_v = v - attribute(v)[..., None]
+        sign = attribute(v)
+        noise_of_v = v - sign[..., None]
         noises = (noise_of_s, noise_of_v)
         for noise, sigma in zip(noises, deviations, strict=True):
             # chi^2: the standard deviation of the estimate is sigma / sqrt(2 N).

@@ -27,7 +27,8 @@ def test_periods_begin_and_end_where_they_should() -> None:
     predictors[:, YR_BUILT] = years
     price = np.ones(12)
     houses = Houses(predictors, price, "king_county")
-    expected = np.repeat(range(6), 2)
+    numbers = range(6)
+    expected = np.repeat(numbers, 2)
     assert houses.period.tolist() == expected.tolist()
     pairs = np.reshape(years, (6, 2))
     named_pairs = zip(pairs, PERIODS, strict=True)
@@ -208,7 +209,8 @@ def test_the_logarithm_of_the_price(price_scale: Any) -> None:
             assert_array_equal(split.x, unchanged[name].x)
             numbers = used[name][b]
             chosen = [logs[i] for i in numbers]
-            expected = (np.array(chosen) - mean) / deviation
+            centred = np.array(chosen) - mean
+            expected = centred / deviation
             assert_allclose(split.y[b], expected, atol=1e-5)
 
     price = 150 * HOUSES.price

@@ -25,8 +25,10 @@ def test_a_rule_has_the_narrower_of_two_bounds_alone() -> None:
     """Three steps of one column: the middle one has a bound on each side."""
     z = np.linspace(0, 3, 300)
     x = z[:, None]
-    rows = sorted_rows(x, np.zeros(300), names=["z"])
-    step = np.minimum(z.astype(int), 2)
+    y = np.zeros(300)
+    rows = sorted_rows(x, y, names=["z"])
+    whole = z.astype(int)
+    step = np.minimum(whole, 2)
     one_hot = np.eye(3)[step]
     tree = separate(rows, one_hot)
     conditions = sorted(rule.split(":")[0] for rule in tree.rules)

@@ -159,7 +159,8 @@ def test_the_search_has_a_row_per_candidate(run: Path) -> None:
     expected = []
     for learner, tried in CANDIDATES.items():
         for c, options in enumerate(tried):
-            expected.append((learner, c, options))
+            candidate = (learner, c, options)
+            expected.append(candidate)
     found = zip(rows, expected, strict=True)
     for row, (learner, c, options) in found:
         assert row["learner"] == named(learner, c)
@@ -207,16 +208,19 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
         outputs = {}
         for output in ("network", "linear"):
             n_right = hits_on_training[output][c]
-            train = right(np.full(2, n_right))
+            counts = np.full(2, n_right)
+            train = right(counts)
             n_right = hits_held_out[output][c]
-            held_out = right(np.full(2, n_right))
+            counts = np.full(2, n_right)
+            held_out = right(counts)
             outputs[output] = {
                 "train": train,
                 "validation": held_out,
                 "test": held_out,
             }
         cell = f"d+r2=0.7/kerhrm+k={k}"
-        save_predictions(run / cell / "predictions.npz", outputs)
+        path = run / cell / "predictions.npz"
+        save_predictions(path, outputs)
         params[cell] = {
             "options": {"k": [k]},
             "outputs": ["network", "linear"],
@@ -245,7 +249,8 @@ def test_candidates_may_infer_different_numbers_of_environments(tmp_path: Path) 
     memberships = arrays["memberships"]
     arrays["memberships"] = np.repeat(memberships, 3, axis=-1)
     save_arrays(three, arrays)
-    memberships = Candidates.load([one, three]).memberships
+    candidates = Candidates.load([one, three])
+    memberships = candidates.memberships
     assert memberships is not None
     assert memberships.shape == (2, 2, 2 * M, 3)
     by_candidate = memberships.sum((0, 2))

@@ -18,7 +18,9 @@ SHORTER = {"KerHRM (linear predictor)": "linear predictor"}
 
 
 def figure_of(table: str) -> Figure:
-    (figure,) = draw.own_figures(REFERENCE.cells(table), REFERENCE.scores(table))
+    cells = REFERENCE.cells(table)
+    scores = REFERENCE.scores(table)
+    (figure,) = draw.own_figures(cells, scores)
     return figure
 
 
@@ -27,17 +29,20 @@ def test_words_can_be_read_and_are_no_keys(table: str) -> None:
     figure = figure_of(table)
     assert_legible(figure)
     for text, _ in drawn_words(figure):
-        assert "_" not in text.get_text()
-        assert "=" not in text.get_text().replace(" = ", "")
+        words = text.get_text()
+        assert "_" not in words
+        assert "=" not in words.replace(" = ", "")
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_method_of_a_table_has_its_name_in_the_figure(table: str) -> None:
     words = set()
-    for text, _ in drawn_words(figure_of(table)):
+    figure = figure_of(table)
+    for text, _ in drawn_words(figure):
         parts = text.get_text().split()
         words.add(" ".join(parts))
-    for method in set(REFERENCE.cells(table)["method"]):
+    cells = REFERENCE.cells(table)
+    for method in set(cells["method"]):
         if not method.startswith("ref: "):
             names = {method, NAMES.get(method), SHORTER.get(method)}
             assert words & names
@@ -58,7 +63,8 @@ def test_the_best_method_with_an_auxiliary_variable_is_above() -> None:
 
 def test_a_mark_of_crossed_seeds_is_a_mean_over_the_others() -> None:
     scores = REFERENCE.scores("crossed")
-    axis, *_ = figure_of("crossed").axes
+    figure = figure_of("crossed")
+    axis, *_ = figure.axes
     lines = [line.get_xdata() for line in axis.get_lines()]
     (drawn, *_) = [positions for positions in lines if len(positions) == 4]
     rows = where(
@@ -67,7 +73,8 @@ def test_a_mark_of_crossed_seeds_is_a_mean_over_the_others() -> None:
         method="KerHRM (linear predictor)",
         metric="test_acc",
     )
-    parts = rows["seed"].str.partition(",")
+    seeds = rows["seed"]
+    parts = seeds.str.partition(",")
     by_data = rows.groupby(parts[0])
     means = by_data["value"].mean()
     assert sorted(drawn) == pytest.approx(sorted(means))

@@ -32,7 +32,8 @@ def row_labels(axis: Axes) -> list[str]:
 )
 def test_words_of_published_tables_can_be_read(table: str) -> None:
     scores, cells = read(table)
-    figure = every_seed(scores, cells, REFERENCE.title(table))
+    title = REFERENCE.title(table)
+    figure = every_seed(scores, cells, title)
     assert_legible(figure)
 
 
@@ -51,8 +52,10 @@ def test_every_method_of_a_table_is_a_row_or_a_line() -> None:
 def test_means_over_settings_are_next_to_the_papers_over_the_same() -> None:
     scores, cells = read("table3")
     is_own = primary(cells)
-    own = where(cells[is_own], method="HRM", metric="mean_error")
-    axis, *_ = every_seed(scores, cells).axes
+    own_cells = cells[is_own]
+    own = where(own_cells, method="HRM", metric="mean_error")
+    figure = every_seed(scores, cells)
+    axis, *_ = figure.axes
     row = row_labels(axis).index("HRM")
     in_row = [text for text in axis.texts if text.xy[1] == row]
     numbers = [text.get_text() for text in in_row]
@@ -63,12 +66,15 @@ def test_means_over_settings_are_next_to_the_papers_over_the_same() -> None:
 
 def test_every_run_is_drawn(scores: pd.DataFrame) -> None:
     cells = cells_of(scores, "t")
-    axis, *_ = every_seed(scores, cells).axes
+    figure = every_seed(scores, cells)
+    axis, *_ = figure.axes
     alpha = RUN["alpha"]
     runs = [line for line in axis.get_lines() if line.get_alpha() == alpha]
-    drawn = np.concatenate([run.get_xdata() for run in runs])
+    positions = [run.get_xdata() for run in runs]
+    drawn = np.concatenate(positions)
     own = scores[primary(scores)]
-    values = where(own, metric="test_acc")["value"]
+    of_metric = where(own, metric="test_acc")
+    values = of_metric["value"]
     assert sorted(drawn) == pytest.approx(sorted(values))
 
 
@@ -85,7 +91,8 @@ def test_failed_runs_are_counted_and_have_no_mean(scores: pd.DataFrame) -> None:
     is_failed &= scores["seed"] == 1
     scores.loc[is_failed, "value"] = np.nan
     cells = cells_of(scores, "t")
-    axis, *_ = every_seed(scores, cells).axes
+    figure = every_seed(scores, cells)
+    axis, *_ = figure.axes
     texts = [text.get_text() for text in axis.texts]
     assert texts.count("1 of 3 runs failed") == 2
     assert "nan" not in texts
