@@ -297,7 +297,7 @@ def entitle(axis: Axes, table: str, metric: str) -> None:
         axis.invert_xaxis()
         axis.set_title(f"{title}\nerror")
     axis.grid(axis="x")
-    axis.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
+    axis.locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])
     formatter = StrMethodFormatter("{x:g}")
     axis.xaxis.set_major_formatter(formatter)
 

@@ -22,6 +22,7 @@ from kerhrm_paper.reporting import draw, figures, forest, seed_figure
 from kerhrm_paper.reporting.figures import METHODS
 from kerhrm_paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
+from tests.unit.reporting.legible import assert_legible
 
 RESULTS = Path(__file__).parents[3] / "results"
 REFERENCE = Run(RESULTS / "reference")
@@ -164,6 +165,11 @@ def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
     assert list(constant) == pytest.approx([0.49, 0.49])
     assert list(erm) == [0.4, 0.9]
     assert {"a constant", "bound of the invariant features"} <= words(figure)
+
+
+def test_the_endpoints_are_legible() -> None:
+    tests = REFERENCE.endpoints()
+    assert_legible(forest.endpoints(tests))
 
 
 def test_a_band_is_a_bar_from_the_lowest_to_the_highest_mean() -> None:
