@@ -81,5 +81,5 @@ def test_a_file_is_refused_before_anything_runs(
     done = compete(checkout, str(path))
     assert done.returncode == 1
     (line,) = done.stdout.splitlines()
-    assert "mine.py cannot be imported: RuntimeError: not yet" in line
+    assert "mine.py cannot be imported: line 1: RuntimeError: not yet" in line
     assert not (checkout.folder / "results/compete").exists()
