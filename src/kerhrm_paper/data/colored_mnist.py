@@ -14,7 +14,7 @@ import gzip
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -24,7 +24,7 @@ from pydantic import model_validator
 from kerhrm.options import Count, Options, Probability, Some, option
 from kerhrm.randomness import stream
 from kerhrm_paper.data.drawing import draw_parts, named_by
-from kerhrm_paper.data.draws import Draws
+from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.sources import RawData, RawFile
 
 SIDE = 28
@@ -152,6 +152,9 @@ class ColoredMnistData(Options):
     colour_of: Literal["noisy", "clean"] = option(
         "noisy", "the label that the colour follows"
     )
+    environments: Literal["flips", "agreement"] = option(
+        "flips", "or whether colour and label agree: what given environments are"
+    )
     side: Literal[14, 28] = option(14, "pixels a side")
     shrink: Literal["subsample", "pool"] = option(
         "subsample", "to 14: every second, or means of 4"
@@ -211,15 +214,29 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         digit = labels[index]
         return color(random, images[index], digit, flip, options)
 
+    drawn = draw_parts(points, seeds, environments)
+    if options.environments == "agreement":
+        for part in ("train", "validation"):
+            drawn[part] = _split_by_agreement(drawn[part])
     names = [f"e_test={flip:.2f}" for flip in options.test_flip]
     return Draws(
-        **draw_parts(points, seeds, environments),
+        **drawn,
         test_environments=names,
         seeds=seeds,
         task="classification",
         source=digits.source,
         n_headline=1,
     )
+
+
+def _split_by_agreement(split: Split) -> Split:
+    """Call environment 0 where the colour agrees with the label, and 1 where not.
+
+    No other two environments differ more in what the colour says of the label.
+    """
+    is_positive = split.y > 0
+    contradicts = colour(split.x) != is_positive
+    return replace(split, environment=contradicts.astype(np.int8))
 
 
 def color(

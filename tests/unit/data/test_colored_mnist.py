@@ -202,6 +202,26 @@ def test_the_colour_is_the_channel_of_the_image(side: int) -> None:
         assert set(values) == {0, 1}
 
 
+@pytest.mark.parametrize("part", ["train", "validation"])
+def test_environments_by_agreement(part: str) -> None:
+    """Environment 1 is where colour and label disagree, and nothing else changes."""
+    flips = {"train_flip": [0.15, 0.15], "n_per_environment": 2000}
+    by_flip = made([0], **flips)
+    by_agreement = made([0], environments="agreement", **flips)
+    before = getattr(by_flip, part)
+    after = getattr(by_agreement, part)
+    assert_array_equal(after.x, before.x)
+    assert_array_equal(after.y, before.y)
+    is_brighter = colour(after.x) == 1
+    disagrees = is_brighter != (after.y > 0)
+    assert_array_equal(after.environment, disagrees)
+    assert after.environment.dtype == before.environment.dtype
+    n = disagrees.size
+    share = stats.binomtest(int(disagrees.sum()), n, 0.15)
+    assert share.pvalue > 1e-4
+    assert_array_equal(by_agreement.test.environment, by_flip.test.environment)
+
+
 def test_images_are_drawn_once_and_from_the_right_part() -> None:
     data = made([0, 1])
     train, part, _ = decode(data.train)
