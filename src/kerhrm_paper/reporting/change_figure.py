@@ -1,6 +1,7 @@
 """Results of a method as it is and with each change, by setting."""
 
 import textwrap
+from collections.abc import Iterable
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,6 +12,7 @@ from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import RESULTS, primary, where
 from kerhrm_paper.reporting.figures import (
     METHODS,
+    REFERENCES,
     WIDTH,
     entry,
     finish,
@@ -31,7 +33,12 @@ OUTPUTS = {
     "KerHRM": ("network", BLUE, "o"),
     "KerHRM (linear predictor)": ("linear predictor", ORANGE, "D"),
 }
+#: methods that are lines, in panels of accuracies and of errors
+LINES = LEVELS | {
+    name: REFERENCES[name] for name in ("ref: predict zero", "ref: least squares on S")
+}
 ROW = 0.31  #: inches
+LINE_HEIGHT = 0.15  #: inches, of a line of a row's name
 NAME, TITLE = 22, 9  #: characters of a line of a row's name, of a panel's title
 OTHER_LOOK = ("black", "s")  #: of methods that no change is of
 
@@ -53,7 +60,7 @@ class _Rows:
         methods = []
         for method in dict.fromkeys(cells["method"]):
             is_reference = "ref:" in method
-            if method not in LEVELS and not is_reference:
+            if method not in LINES and not is_reference:
                 methods.append(method)
         self.outputs = OUTPUTS
         if "KerHRM" not in methods:
@@ -92,19 +99,51 @@ class _Rows:
         return None
 
 
+def parted(settings: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Each setting as a base and its change, which is empty for the base.
+
+    The base is the shortest setting that another one goes on from, else the first
+    option.
+
+    Examples
+    --------
+    >>> parted(["r=1,s=2", "r=1,s=2,T=1", "r=3,T=1"])["r=1,s=2,T=1"]
+    ('r=1,s=2', 'T=1')
+    >>> parted(["r=3,T=1"])
+    {'r=3,T=1': ('r=3', 'T=1')}
+    """
+    every_setting = sorted(set(settings), key=len)
+    parts = {}
+    for setting in every_setting:
+        first, _, _ = setting.partition(",")
+        is_base = any(other.startswith(f"{setting},") for other in every_setting)
+        candidates = [setting] if is_base else [first]
+        shorter = [s for s in every_setting if setting.startswith(f"{s},")]
+        base, *_ = shorter + candidates
+        change = setting.removeprefix(base)
+        parts[setting] = base, change.removeprefix(",")
+    return parts
+
+
 def changes(cells: pd.DataFrame) -> Figure:
     """Result of KerHRM, else of the first method, as it is and with each change, by
     setting."""
     cells = cells[primary(cells)]
     metrics = set(cells["metric"])
     metric = next(name for name in RESULTS if name in metrics)
-    parts = cells["setting"].str.partition(",")
-    cells = cells.assign(base=parts[0], change=parts[2])
+    settings = cells["setting"]
+    parts = parted(settings)
+    bases_of_cells = [parts[setting][0] for setting in settings]
+    changes_of_cells = [parts[setting][1] for setting in settings]
+    cells = cells.assign(base=bases_of_cells, change=changes_of_cells)
     cells = where(cells, metric=metric)
     rows = _Rows(cells)
     bases = list(dict.fromkeys(cells["base"]))
     n_panels = len(bases)
-    height = 1.4 + ROW * len(rows.names)
+    numbers = [name.count("\n") + 1 for name in rows.names]
+    n_lines = max(numbers)
+    row_height = max(ROW, LINE_HEIGHT * n_lines)
+    height = 1.4 + row_height * len(rows.names)
     with style():
         size = (WIDTH, height)
         figure, axes = subplots(1, n_panels, figsize=size, sharex=True, sharey=True)
@@ -114,7 +153,7 @@ def changes(cells: pd.DataFrame) -> Figure:
             _draw_levels(axis, of_base)
             _draw_cells(axis, of_base, rows)
             words = in_words(base)
-            words = textwrap.fill(words, TITLE)
+            words = textwrap.fill(words, TITLE if n_panels > 1 else NAME)
             axis.set_title(plain(words))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=3)
@@ -138,14 +177,14 @@ def _entries(cells: pd.DataFrame, rows: _Rows) -> list[Line2D]:
             mark = entry(label, colour, marker)
             entries.append(mark)
     drawn = set(cells["method"])
-    for method, (label, line) in LEVELS.items():
+    for method, (label, line) in LINES.items():
         if method in drawn:
             entries.append(line_entry(label, line))
     return entries
 
 
 def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
-    for method, (_, line) in LEVELS.items():
+    for method, (_, line) in LINES.items():
         levels = where(cells, method=method)
         for level in levels["mean"]:
             axis.axvline(level, linestyle=line, **LEVEL_LINE)

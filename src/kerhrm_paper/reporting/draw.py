@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from kerhrm_paper.reporting import figures
 from kerhrm_paper.reporting.auxiliary_figure import auxiliary
-from kerhrm_paper.reporting.change_figure import changes
+from kerhrm_paper.reporting.change_figure import changes, parted
 from kerhrm_paper.reporting.crossed_figure import crossed, is_crossed
 from kerhrm_paper.reporting.period_figure import figure3
 from kerhrm_paper.reporting.shift_figure import shift
@@ -42,9 +42,9 @@ def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure 
         return auxiliary(cells)
     if "_test=" in first:
         return shift(cells)
-    parts = cells["setting"].str.partition(",")
-    changed = parts[2]
-    if changed.nunique() > MANY:
+    parts = parted(cells["setting"])
+    changed = {change for _, change in parts.values()}
+    if len(changed) > MANY:
         return changes(cells)
     has_accuracies = "test_acc" in set(scores["metric"])
     methods = set(scores["method"])

@@ -93,7 +93,7 @@ CURVES: dict[str, tuple[str, str, str, Any]] = {
 #: names there
 REFERENCES: dict[str, tuple[str, Any]] = {
     "ref: predict zero": ("predict zero", ":"),
-    "ref: least squares on S": ("S only", "-."),
+    "ref: least squares on S": ("least squares on the invariant features", "-."),
     "ref: invariant ceiling": ("bound of the invariant features", "-."),
     "ref: least squares": ("least squares", "-."),
     "ref: each period's own mean": ("each period's own mean", ":"),
@@ -290,7 +290,7 @@ def curve(
 
 def entitle(axis: Axes, table: str, metric: str) -> None:
     """A panel of a table: right is better, a high accuracy or a small error."""
-    title = table.replace("table", "Table ")
+    title = table.replace("table", "Table ").replace("figure", "Figure ")
     if METRICS[metric].higher_is_better:
         axis.set_title(f"{title}\naccuracy")
     else:
@@ -346,9 +346,9 @@ def finish(
     heading: str = "",
     columns: int = 4,
 ) -> None:
-    """A legend below, if there are entries, and a title of as many lines as the width
-    asks for."""
-    if entries:
+    """A legend below, if it has entries or a heading, and a title of as many lines as
+    the width asks for."""
+    if entries or heading:
         figure.legend(
             handles=entries,
             loc="outside lower center",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 #: options with their value
 OPTIONS = {
     "H=I": "features not mixed",
+    "H per seed": "mixing matrix per seed",
     "alpha=0": "no variance penalty",
     "weights=by_size": "weighted by size",
     "T=1": "first iteration alone",
@@ -16,11 +17,24 @@ OPTIONS = {
     "split=random": "split at random",
     "options=public": "authors' options",
     "clip=train": "inputs clipped to the training range",
+    "pretest=no": "pre-test off",
+    "clustering_target=label": "clusters explain the label",
+    "intercept_start=layer": "intercepts start at random",
+    "penalty=scale_gradients": "classification script's penalty",
+    "penalty=theta_gradients": "regression script's penalty",
+    "environments=one": "one environment",
+    "roles=swapped": "roles swapped",
+    "colour=random": "random colours",
     "cmnist": "Colored MNIST",
 }
 #: options with any value, which stands in the braces
 VALUES = {
     "K": "{} clusters",
+    "T": "{} iterations",
+    "steps": "{} steps",
+    "max_reassignments": "at most {} reassignments",
+    "penalty_weight": "weight {}",
+    "first_weight": "first weight {}",
     "scenario": "scenario {}",
     "period": "built {}",
     "built": "trained on houses before {}",

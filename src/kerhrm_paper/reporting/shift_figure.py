@@ -1,5 +1,6 @@
 """Test accuracy under other shares of test rows whose spurious feature agrees."""
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
+from kerhrm_paper.reporting.setting_words import in_words
 
 #: references that are lines: name in the legend, and line
 LEVELS = {
@@ -30,6 +32,7 @@ LEVELS = {
     "ref: majority": ("a constant", ":"),
 }
 LEGEND = 3  #: columns of the legend
+TITLE = 16  #: characters of a line of a panel's title
 #: parts of a setting, as ``r_test=0.10,environments=one``
 SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
 
@@ -134,6 +137,7 @@ def _draw_curves(
 
 
 def _variant_title(variant: str) -> str:
-    title = variant.replace("environments=one", "single")
-    title = title.replace(",", ", ")
-    return plain(title or "two environments")
+    """What a panel's training data are, in lines that a narrow panel has room for."""
+    words = in_words(variant) if variant else "two environments"
+    in_lines = textwrap.fill(words, TITLE)
+    return plain(in_lines)

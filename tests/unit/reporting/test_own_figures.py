@@ -12,7 +12,17 @@ from kerhrm_paper.reporting.run import Run
 from tests.unit.reporting.legible import assert_legible, drawn_words
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
-TABLES = ("auxiliary", "auxiliary_houses", "crossed", "mechanism")
+TABLES = (
+    "assumptions",
+    "authors_code_classification",
+    "authors_code_regression",
+    "auxiliary",
+    "auxiliary_houses",
+    "crossed",
+    "eiil_reference",
+    "mechanism",
+    "overshoot",
+)
 #: of methods in figures whose titles say whose they are
 SHORTER = {"KerHRM (linear predictor)": "linear predictor"}
 
@@ -59,6 +69,22 @@ def test_the_best_method_with_an_auxiliary_variable_is_above() -> None:
     by_method = worst[is_linear & ~is_bound].groupby("method")
     means = by_method["mean"].mean()
     assert top.get_text() == means.idxmax()
+
+
+def test_what_is_not_changed_is_the_first_row_of_its_panel() -> None:
+    cells = REFERENCE.cells("authors_code_regression")
+    figure = figure_of("authors_code_regression")
+    (axis,) = figure.axes
+    assert axis.get_title() == "scenario 2, r = 1.9"
+    rows = where(
+        cells,
+        setting="scenario=2,r=1.9",
+        method="KerHRM (authors' code)",
+        metric="mean_error",
+    )
+    (mean,) = rows["mean"]
+    places = [line.get_xydata().tolist() for line in axis.get_lines()]
+    assert [[mean, 0.0]] in places
 
 
 def test_a_mark_of_crossed_seeds_is_a_mean_over_the_others() -> None:
