@@ -23,8 +23,10 @@ from kerhrm_paper.reporting.version_figure import LEVEL_LINE
 #: of a setting, as ``low=0.999,high=0.8,units=1024``
 SETTING = r"low=(?P<low>[\d.]+),high=(?P<high>[\d.]+),?(?P<variant>.*)"
 CEILING = "ref: invariant ceiling"
-#: colour and marker of methods that are given the time, and of the others
+#: colour and marker of methods that are given the time, of those that are given the
+#: environments, and of the others
 TIMED = ("#0072B2", "^")
+LABELLED = ("#D55E00", "s")
 UNTIMED = ("#000000", "o")
 ROW = 0.32  #: inches
 NAME = 22  #: characters of a line of a row's name
@@ -51,7 +53,7 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
     methods = list(ordered.index)
     panels = _panels(cells)
     with style():
-        height = 1.5 + ROW * len(methods)
+        height = 1.8 + ROW * len(methods)
         size = (WIDTH, height)
         n_panels = len(panels)
         figure, grid = subplots(1, n_panels, figsize=size, sharex=True, sharey=True)
@@ -75,15 +77,16 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
         name_rows(first_axis, names)
         entries = [
             entry("given the time", *TIMED),
-            entry("not given the time", *UNTIMED),
+            entry("given the environments", *LABELLED),
+            entry("given neither", *UNTIMED),
             line_entry("bound of the invariant features", ":"),
         ]
         heading = (
-            "accuracy in the worst test environment; above: share of rows in which"
+            "accuracy in the worst test environment; above: share of rows whose"
+            "\nspurious feature agrees with the label, early \N{RIGHTWARDS ARROW} late"
+            f"\nbars: {intervals(cells)}"
         )
-        heading += "\nV agrees with the label, early \N{RIGHTWARDS ARROW} late; bars: "
-        heading += intervals(cells)
-        finish(figure, entries, heading=heading, columns=3)
+        finish(figure, entries, heading=heading, columns=2)
     return figure
 
 
@@ -109,12 +112,15 @@ def _draw_means(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
     for cell in cells.itertuples():
         method = str(cell.method)
         y = methods.index(method)
-        look = TIMED if _is_timed(method) else UNTIMED
-        colour, marker = look
+        colour, marker = _look(method)
         axis.hlines(y, cell.ci_low, cell.ci_high, color=colour, linewidth=1)
         axis.plot(cell.mean, y, marker, color=colour, markersize=4)
 
 
-def _is_timed(method: str) -> bool:
-    """Whether a method is given the auxiliary variable."""
-    return method.startswith("ZIN") or "auxiliary" in method
+def _look(method: str) -> tuple[str, str]:
+    """Colour and marker of a method, by what it is given."""
+    if method.startswith("ZIN") or "auxiliary" in method:
+        return TIMED
+    if "true environments" in method:
+        return LABELLED
+    return UNTIMED

@@ -35,6 +35,13 @@ METHODS = {
 }
 LINE: dict[str, Any] = {"linewidth": 1, "zorder": 1}  #: of references
 GREY = "0.42"  #: of lines and words that are no method's
+#: of lines from a curve's end to its name
+LEADER: dict[str, Any] = {
+    "linewidth": 0.5,
+    "shrinkA": 1,
+    "shrinkB": 0,
+    "relpos": (0, 0.5),
+}
 DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}  #: of curves
 #: curves of methods without a colour of their own, in turn
 FURTHER: list[dict[str, Any]] = [
@@ -311,7 +318,10 @@ def name_rows(axis: Axes, names: Sequence[str]) -> None:
 
 
 def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
-    """Names of curves at their right ends, at least ``gap`` of the axis apart."""
+    """Names of curves at their right ends, at least ``gap`` of the axis apart.
+
+    A thin line goes from a curve's end to its name.
+    """
     to_axes = axis.transAxes.inverted()
     heights = {}
     for name, (value, _) in ends.items():
@@ -330,12 +340,15 @@ def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
         _, colour = ends[name]
         axis.annotate(
             name,
-            (1.04, height),
+            (1, heights[name]),
+            (1.1, height),
             xycoords=axis.transAxes,
+            textcoords=axis.transAxes,
             color=colour,
             fontsize=8,
             va="center",
             annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, **LEADER},
         )
 
 

@@ -52,7 +52,7 @@ def endpoints(tests: pd.DataFrame) -> Figure:
     tables = list(dict.fromkeys(tests["table"]))
     lowest = tests["lowest"]
     has_band = lowest.notna().any()
-    margins = 1.2 if has_band else 0.9
+    margins = 1.35 if has_band else 1.05
     height = margins + 0.22 * len(methods)
     with style():
         size = (WIDTH, height)
@@ -73,8 +73,8 @@ def endpoints(tests: pd.DataFrame) -> Figure:
             if outcome in known:
                 mark = entry(outcome, colour, marker)
                 entries.append(mark)
-        heading = "difference from the paper, right is better; shaded: margin; "
-        heading += "95 % interval, thick: paper exact"
+        heading = "difference from the paper, right is better; shaded: margin\n"
+        heading += "bars: 95 % intervals, thick: if the paper's mean has no error"
         if has_band:
             heading += "\npale bar: means over the constants that are not printed"
         n_columns = min(len(entries), 4)

@@ -31,7 +31,9 @@ NAME = 25  #: characters of a line of a row's name
 LINE_HEIGHT = 0.15  #: inches, of a line of a row's name
 MEAN_COLOUR, PAPER_COLOUR = "#0072B2", "#D55E00"
 #: of points, lines and words
-RUN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 2.2, "alpha": 0.35}
+RUN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 2.2}
+PALE = 0.35  #: opacity of a run among many, whose density it shows
+FEW = 10  #: runs of a row whose dots are opaque
 MEAN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 11, "markeredgewidth": 2.2}
 PAPER: dict[str, Any] = {
     "color": PAPER_COLOUR,
@@ -159,6 +161,7 @@ def _mean(printed: pd.Series, settings: list[str]) -> float:
 def _draw_row(axis: Axes, row: Row, y: int) -> None:
     """Every run, with its setting's height within the row, their mean, the paper's."""
     band = 0.7 / len(row.runs)
+    alpha = PALE if len(row.values) > FEW else 1.0
     for number, values in enumerate(row.runs):
         # multiples of the golden ratio keep neighbours apart
         n = len(values)
@@ -166,7 +169,7 @@ def _draw_row(axis: Axes, row: Row, y: int) -> None:
         places = numbers * 0.618 % 1
         lines = number + places
         heights = y - 0.35 + band * lines
-        axis.plot(values, heights, "o", markeredgewidth=0, **RUN)
+        axis.plot(values, heights, "o", markeredgewidth=0, alpha=alpha, **RUN)
     values = row.values
     is_failed = np.isnan(values)
     n_failed = int(is_failed.sum())

@@ -35,7 +35,11 @@ LOOKS = {
     "library defaults": ("#009E73", "D"),
     ORACLE: ("#000000", "x"),
 }
-NAMES = {ORACLE: "oracle (sees test points)"}  #: in the legend; else the criterion
+#: in the legend; else the criterion
+NAMES = {
+    WORST_ENVIRONMENT: "worst environment, if several",
+    ORACLE: "oracle (tuning seeds' test points)",
+}
 ROW = 0.33  #: inches
 NAME = 24  #: characters of a line of a row's name
 #: words in a row without results

@@ -41,6 +41,7 @@ VALUES = {
     "units": "{} hidden units",
     "reference": "{} reference steps",
 }
+REFERENCES = {"ref: majority": "a constant"}  #: rows with another name in figures
 SIZE = re.compile(r"(\d+)x(\d+)")  #: of images
 
 
@@ -90,4 +91,6 @@ def _option(option: str) -> str:
 
 def method_name(method: str) -> str:
     """A method in a row of a figure, where references stand below the others."""
+    if method in REFERENCES:
+        return REFERENCES[method]
     return method.removeprefix("ref: ")
