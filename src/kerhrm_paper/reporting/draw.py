@@ -8,10 +8,37 @@ from kerhrm_paper.reporting.auxiliary_figure import auxiliary
 from kerhrm_paper.reporting.change_figure import changes, parted
 from kerhrm_paper.reporting.crossed_figure import crossed, is_crossed
 from kerhrm_paper.reporting.period_figure import figure3
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.seed_figure import every_seed
 from kerhrm_paper.reporting.shift_figure import shift
 from kerhrm_paper.reporting.version_figure import VERSIONS, versions
 
 MANY = 6  #: changes that make a table a study of changes
+FEW = 10  #: settings of a table whose seeds fit in a figure
+
+
+def table_figures(run: Run, table: str) -> list[Figure]:
+    """All figures of a table, the first of which is published.
+
+    They are its own, and every seed of every method if there are few settings or no
+    other figure.
+    """
+    cells = run.cells(table)
+    scores = run.scores(table)
+    mark = run.mark(cells)
+    drawn = own_figures(cells, scores, mark)
+    if not drawn or cells["setting"].nunique() < FEW:
+        title = heading(run, table)
+        of_seeds = every_seed(scores, cells, title)
+        drawn.append(of_seeds)
+    return drawn
+
+
+def heading(run: Run, table: str) -> str:
+    """A table's title, its name, and how its cells differ from the published ones."""
+    title = f"{run.title(table)} ({table})"
+    mark = run.mark(run.cells(table))
+    return f"{title}; {mark}" if mark else title
 
 
 def own_figures(

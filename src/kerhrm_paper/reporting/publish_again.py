@@ -5,6 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from kerhrm.errors import KerhrmError
 from kerhrm.files import atomic, write_text
 from kerhrm_paper.claims.check import evaluate
@@ -13,6 +15,7 @@ from kerhrm_paper.evaluation.bands import bands
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest
+from kerhrm_paper.reporting.draw import table_figures
 from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.reporting.publish import (
     PUBLISHED,
@@ -22,14 +25,16 @@ from kerhrm_paper.reporting.publish import (
     write_report,
 )
 from kerhrm_paper.reporting.run import BAND, Run
+from kerhrm_paper.reporting.selection_figure import selection
 
 #: of :func:`kerhrm_paper.evaluation.tables.load_paper_values`
 PaperValues = Mapping[tuple[str, ...], float]
-FILES = ["claims.csv", "endpoints.csv", "figures/endpoints.png"]
+FILES = ["claims.csv", "endpoints.csv"]
 
 
 def publish_again(reference: Path, root: Path = Path()) -> Path:
-    """Compute endpoints and claims again from the published scores, and the report.
+    """Compute endpoints and claims again from the published scores, draw all figures
+    that are there, and make the report.
 
     The band of the algorithm as printed, too, if the tables that it is of are there.
 
@@ -59,15 +64,21 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     spec = read_yaml(root / "config" / "endpoints.yaml")
     grid_tables = spec["band"]["tables"].values()
     has_grid = {*grid_tables} <= {*run.tables}
+    files = [BAND, *FILES] if has_grid else [*FILES]
+    pictures = sorted((reference / "figures").glob("*.png"))
+    files += [f"figures/{path.name}" for path in pictures]
     noted = facts(PUBLISHED, root, "") | {
         "command": f"kerhrm publish {reference} --again",
-        "files": [BAND, *FILES] if has_grid else FILES,
+        "files": files,
     }
     with restored_on_error(reference):
         paper = load_paper_values(root / "config" / "paper_values.yaml")
         if has_grid:
             _write_band(run, spec, paper)
         _write_endpoints(run, spec, paper)
+        for path in pictures:
+            drawn = _draw(run, path.stem, [*spec["tables"]])
+            _write_picture(drawn, path)
         claims = evaluate(reference, PUBLISHED)
         text = claims.to_csv(index=False, float_format="%.6g")
         write_text(reference / "claims.csv", text)
@@ -102,11 +113,26 @@ def _write_endpoints(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> N
     )
     text = tests.to_csv(index=False)
     write_text(run.folder / "endpoints.csv", text)
+
+
+def _draw(run: Run, name: str, compared: list[str]) -> Figure:
+    """A published figure, which has a table's name or one of two others.
+
+    ``compared`` are the tables that endpoints are of.
+    """
+    if name == "endpoints":
+        return forest.endpoints(run.endpoints())
+    if name == "selection":
+        published = [table for table in compared if table in run.tables]
+        return selection({table: run.scores(table) for table in published})
+    first, *_ = table_figures(run, name)
+    return first
+
+
+def _write_picture(figure: Figure, picture: Path) -> None:
     with TemporaryDirectory() as folder:
-        drawn = Path(folder, "endpoints")
-        figure = forest.endpoints(tests)
+        drawn = Path(folder, picture.stem)
         save(figure, drawn)
         image = drawn.with_suffix(".png")
-        picture = run.folder / "figures" / "endpoints.png"
         with atomic(picture) as handle:
             handle.write(image.read_bytes())

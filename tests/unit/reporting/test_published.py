@@ -87,6 +87,9 @@ def test_endpoints_and_claims_are_computed_again(
     run = recorded(complete(make_run(scores)))
     publish(run, target, root=ROOT)
     table = (target / "tables/table1.csv").read_bytes()
+    picture = target / "figures" / "table1.png"
+    picture.parent.mkdir(exist_ok=True)
+    picture.write_text("of older code")
     claims = pd.DataFrame({"claim": [7]})
     monkeypatch.setattr(publish_again, "evaluate", lambda *_: claims)
     assert publish_again.publish_again(target, ROOT) == target
@@ -95,7 +98,9 @@ def test_endpoints_and_claims_are_computed_again(
     assert set(run.endpoints()["table"]) == {"table1"}
     assert "outcome_exact" in run.endpoints()
     assert (target / "tables/table1.csv").read_bytes() == table
+    assert picture.read_bytes().startswith(b"\x89PNG")
     noted = run.provenance
+    assert "figures/table1.png" in noted["again"]["files"]
     assert noted["tables"]["table1"]["preset"] == "fresh"
     for name in noted["again"]["files"]:
         content = (target / name).read_bytes()
