@@ -41,6 +41,8 @@ LONGEST = 60  #: characters of a date, whose search takes their square
 MOST = 0.9  #: share of a column's numbers that are dates, from which others are errors
 CORRECT = "leave such cells empty, or correct them"
 SAMPLE = 100  #: words that most formats are ruled out by
+#: how a year of two digits is read, which its cells do not show
+CENTURY = "its years of two digits are read as 1969 to 2068; write four if they are not"
 
 _CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?"
@@ -115,7 +117,8 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         raise KerhrmError(f"{problem}: {known[0]!r}", hint)
     meaning = dict(zip(known, ways[chosen], strict=True))
     times = words.values(meaning)
-    return pd.to_datetime(times, utc=True), absent
+    notes = [absent, CENTURY if "%y" in chosen else ""]
+    return pd.to_datetime(times, utc=True), "; ".join(filter(None, notes))
 
 
 def _date_text(value: Any) -> str:

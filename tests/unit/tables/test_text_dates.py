@@ -42,6 +42,15 @@ def test_dates_have_one_order_for_a_whole_column(written: str) -> None:
     assert note == ""
 
 
+def test_the_century_of_short_years_is_said() -> None:
+    column = pd.Series(["31.12.45", "14.01.69", "?"], name="born")
+    times, note = read_dates(column, "dmy")
+    assert times[:2].dt.year.tolist() == [2045, 1969]
+    assert note.startswith("missing in 1 row: '?'; its years of two digits are read as")
+    _, note = read_dates(pd.Series(["31.12.1945", "14.01.1969"]))
+    assert note == ""
+
+
 def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
     days = [1 + i % 9 for i in range(40)]
     months = [1 + i % 7 for i in range(40)]
