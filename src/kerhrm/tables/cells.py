@@ -35,7 +35,9 @@ EXACT = 2**53  #: larger whole numbers share their float64 with others
 
 CONTAINERS = (list, dict, set, tuple, np.ndarray)  #: cells that are no values
 
-_ZERO_FIRST = re.compile(r"[+-]?0\d")
+#: how codes begin that are numbers, too, as 01234 and 12E3; programs write 1.2e+04
+LIKE_CODE = r"(?:[+-]?0\d|\d+[eE]\d)"
+_LIKE_CODE = re.compile(LIKE_CODE)
 
 
 class Cells(NamedTuple):
@@ -172,20 +174,20 @@ def _reading(numbers: Mapping[str, float | None]) -> str:
     """Say how the first word is read that is no plain number; empty: all are."""
     for word, value in numbers.items():
         note = f"{word!r} is read as {value}"
-        if _ZERO_FIRST.match(word):
+        if _LIKE_CODE.match(word):
             return f"{note}: put a letter in front of each if they are codes"
         if not _is_float(word, value):
             return note
     return ""
 
 
-def zeros_first(table: pd.DataFrame) -> list[int]:
-    """Columns of text that are numbers, some of which begin with 0, as codes do."""
+def like_codes(table: pd.DataFrame) -> list[int]:
+    """Columns of text that are numbers, some of which are written as codes are."""
     codes = []
     for place, (_, column) in enumerate(table.items()):
         known = Words.of(column).known(NO_NUMBER)
-        begin_with_zero = any(_ZERO_FIRST.match(word) for word in known)
-        if begin_with_zero and decimal_signs(known):
+        written_as_codes = any(_LIKE_CODE.match(word) for word in known)
+        if written_as_codes and decimal_signs(known):
             codes.append(place)
     return codes
 
@@ -288,6 +290,7 @@ def plain(column: pd.Series) -> pd.Series:
     Raises KerhrmError if they are lists or the like, or complex numbers.
     """
     where = f"column {str(column.name)!r}"
+    column = _in_usual_precision(column)
     kind = infer_dtype(column, skipna=True)
     if kind == "complex":
         problem = f"{where} holds complex numbers"
@@ -312,6 +315,13 @@ def plain(column: pd.Series) -> pd.Series:
     if kind in ("timedelta", "timedelta64", "period"):
         return column.infer_objects()
     return column
+
+
+def _in_usual_precision(column: pd.Series) -> pd.Series:
+    """A column without NumPy's long floats, at which pandas cannot look."""
+    usual = {"f": np.float64, "c": np.complex128}.get(column.dtype.kind)
+    is_long = usual and column.dtype.itemsize > np.dtype(usual).itemsize
+    return column.astype(usual) if is_long else column
 
 
 def is_text(column: pd.Series) -> bool:

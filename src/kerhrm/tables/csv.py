@@ -18,11 +18,12 @@ from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm.files import File
 from kerhrm.tables.cells import (
     EXACT,
+    LIKE_CODE,
     check_decimal,
+    like_codes,
     read_cells,
     shows_comma,
     three_decimals,
-    zeros_first,
 )
 from kerhrm.tables.dates import ORDERS, read_dates
 from kerhrm.tables.layout import (
@@ -171,17 +172,17 @@ def _rounded(table: pd.DataFrame) -> list[int]:
 
 
 def _codes(table: pd.DataFrame, text: str, path: Path, layout: Layout) -> list[int]:
-    """Columns of numbers some of which begin with 0, as 01234, if they are read."""
+    """Columns of numbers some of which are written as codes, if they are read."""
     sep = re.escape(layout.sep)
-    begins = re.compile(rf"(?:^|[\"{sep}]) {{0,9}}[+-]?0\d", re.M)
+    begins = re.compile(rf"(?:^|[\"{sep}]) {{0,9}}{LIKE_CODE}", re.M)
     if not layout.rows or not begins.search(text, layout.start):
         return []
     kinds = [dtype.kind for dtype in table.dtypes]
     numeric = [number for number, kind in enumerate(kinds) if kind in "iuf"]
     as_text = dict.fromkeys(numeric, str)
     cells = _parse(text, path, layout, as_text)
-    begin_with_zero = zeros_first(cells.iloc[:, numeric])
-    return [numeric[place] for place in begin_with_zero]
+    codes = like_codes(cells.iloc[:, numeric])
+    return [numeric[place] for place in codes]
 
 
 def column_name(name: Any, what: str) -> str:

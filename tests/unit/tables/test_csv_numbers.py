@@ -128,3 +128,12 @@ def test_large_whole_numbers_are_exact_next_to_empty_cells(tmp_path: Path) -> No
     larger = 2**60
     table = read_text(tmp_path, f"a,b\n{large},1\n,2\n{larger},3\n")
     assert table["a"].tolist() == [large, pd.NA, larger]
+
+
+def test_codes_that_read_as_powers_are_said(tmp_path: Path) -> None:
+    rows = "well,size,a\n12E3,1e-05,1\n7E2,2.5e3,2\n3E10,1E+21,3\n"
+    table = read_text(tmp_path, rows)
+    assert table["well"].tolist() == [12e3, 7e2, 3e10]
+    assert table["size"].tolist() == [1e-5, 2.5e3, 1e21]
+    text = "'12E3' is read as 12000.0: put a letter in front of each if they are codes"
+    assert table.attrs["notes"] == {"well": text}

@@ -320,3 +320,13 @@ def test_a_table_without_columns_or_of_another_library() -> None:
     problem = r"got Table of polars; give X.to_pandas\(\)"
     with pytest.raises(KerhrmError, match=problem):
         table_encoder().fit(Table())
+
+
+def test_long_floats_are_numbers() -> None:
+    long_floats = table(DAYS.day.to_numpy().astype(np.longdouble))
+    floats = table(DAYS.day.to_numpy().astype(float))
+    encoded = table_encoder().fit_transform(long_floats)
+    assert_frame_equal(encoded, table_encoder().fit_transform(floats))
+    complex_numbers = table(DAYS.day.to_numpy().astype(np.clongdouble))
+    with pytest.raises(KerhrmError, match="'c' holds complex numbers"):
+        table_encoder().fit(complex_numbers)
