@@ -64,20 +64,25 @@ def cell_environments(
     tables: list[Tensor] = []
     for k in options.k:
         psi, psi_validation = problem.reduced(k)
-        starts = _random_memberships(problem.seed, k, int(cells.max()) + 1, options)
+        n_cells = int(cells.max()) + 1
+        starts = _random_memberships(problem.seed, k, n_cells, options)
+        starts_of_cells = starts.to(psi)
+        starts_of_points = starts_of_cells[:, cells]
+        settings = EM(per_cluster=True)
         mixtures = fit_mixture(
             psi,
             problem.target,
-            starts.to(psi)[:, cells],
+            starts_of_points,
             ridge=options.clustering_ridge,
             cells=cells,
             point_weights=problem.weights,
-            em=EM(per_cluster=True),
+            em=settings,
         )
         best = mixtures.objective.argmin()
         mixture = mixtures.take(best)
         likeliest = mixture.weights.argmax(-2)
-        memberships = one_hot(likeliest, options.n_environments).to(psi)
+        indicators = one_hot(likeliest, options.n_environments)
+        memberships = indicators.to(psi)
         counts, counts_validation = problem.counts
         held_out = mixture.log_likelihood(
             psi_validation,
@@ -85,27 +90,35 @@ def cell_environments(
             cells=cells_validation,
             point_weights=counts_validation,
         )
-        train = memberships[cells] * counts[:, None]
-        validation = memberships[cells_validation] * counts_validation[:, None]
+        of_train = memberships[cells]
+        train = of_train * counts[:, None]
+        of_validation = memberships[cells_validation]
+        validation = of_validation * counts_validation[:, None]
         zero = torch.zeros_like(best)
+        n_left_out = len(problem.s) - k
+        slopes = pad(mixture.theta, (0, n_left_out))
+        bins = label_bins(problem.y)
+        information = label_information(train, bins)
+        unconverged = ~mixtures.converged
+        ridge = psi.new_tensor(options.clustering_ridge)
         candidate = Environments(
             k=torch.full_like(best, k),
             train=train,
             validation=validation,
-            slopes=pad(mixture.theta, (0, len(problem.s) - k)),
+            slopes=slopes,
             intercept=torch.zeros_like(mixture.sigma),
             weights=train.mean(0),
             sigma=mixture.sigma,
             occupied=memberships.sum(0) > 0,
-            ridge=psi.new_tensor(options.clustering_ridge),
+            ridge=ridge,
             held_out=held_out,
             objective=mixture.objective,
-            label_information=label_information(train, label_bins(problem.y)),
+            label_information=information,
             degenerate=zero.bool(),
             n_starts=torch.full_like(best, options.n_init),
             n_label_split=zero,
             n_empty=zero,
-            n_unconverged=(~mixtures.converged).sum(),
+            n_unconverged=unconverged.sum(),
         )
         candidates.append(candidate)
         tables.append(memberships)
@@ -118,7 +131,8 @@ def _random_memberships(
     """Memberships (R, C, K) of every cell at the start of EM, float64."""
     random = stream(seed, "auxiliary", f"k={k}")
     concentration = [0.5] * options.n_environments
-    draw = random.dirichlet(concentration, (options.n_init, n_cells))
+    shape = (options.n_init, n_cells)
+    draw = random.dirichlet(concentration, shape)
     return torch.from_numpy(draw)
 
 
@@ -146,25 +160,34 @@ def cell_directions(
         Scores are minus the extrapolated risk; ties go to the smaller k, then alpha.
     """
     random = stream(problem.seed, "auxiliary", "folds")
-    order = random.permutation(len(problem.y))
-    fold = torch.from_numpy(order % options.folds).to(problem.u.device)
+    n_points = len(problem.y)
+    order = random.permutation(n_points)
+    numbers = torch.from_numpy(order % options.folds)
+    fold = numbers.to(problem.u.device)
     thetas: list[Tensor] = []
     scores: list[Tensor] = []
     for k, of_train, of_validation in zip(options.k, train, validation, strict=True):
         psi, psi_validation = problem.reduced(k)
-        residuals = problem.target.repeat(len(options.alpha), 1)
+        n_alphas = len(options.alpha)
+        residuals = problem.target.repeat(n_alphas, 1)
         for number in range(options.folds):
             held_out = fold == number
-            theta = _thetas(problem, psi, of_train, ~held_out, options)
-            residuals[:, held_out] -= theta @ psi[held_out].mT
+            kept = ~held_out
+            theta = _thetas(problem, psi, of_train, kept, options)
+            outputs = theta @ psi[held_out].mT
+            residuals[:, held_out] -= outputs
         everyone = torch.ones_like(fold, dtype=torch.bool)
         theta = _thetas(problem, psi, of_train, everyone, options)
-        residuals_validation = problem.target_validation - theta @ psi_validation.mT
-        losses = torch.cat([residuals, residuals_validation], -1) ** 2
+        outputs_validation = theta @ psi_validation.mT
+        residuals_validation = problem.target_validation - outputs_validation
+        all_residuals = torch.cat([residuals, residuals_validation], -1)
+        losses = all_residuals**2
         memberships = torch.cat([of_train, of_validation])
         risk = extrapolated_risk(losses, memberships, options.extrapolation)
         scores.append(-risk)
-        thetas.append(pad(theta, (0, len(problem.s) - k)))
+        n_left_out = len(problem.s) - k
+        slopes = pad(theta, (0, n_left_out))
+        thetas.append(slopes)
     score = torch.cat(scores)
     dimensions = torch.tensor(options.k, device=score.device)
     return Directions(
@@ -200,7 +223,9 @@ def extrapolated_risk(
     """
     weight = memberships.sum(0)
     occupied = weight > 1e-9
-    risks = losses @ memberships[:, occupied] / weight[occupied]
+    sums = losses @ memberships[:, occupied]
+    risks = sums / weight[occupied]
     worst = risks.amax(-1)
     best = risks.amin(-1)
-    return worst + extrapolation * (worst - best)
+    gap = worst - best
+    return worst + extrapolation * gap

@@ -70,12 +70,17 @@ class Cells:
         scale = np.where(deviation > 0, deviation, 1.0)
         n_columns = z.shape[1]
         if n_columns == 1:
-            edges = _edges(z[:, 0], distinct[:, 0], n_cells)
-            return cls(mean, scale, edges, centres=np.zeros((0, 1)))
+            column = z[:, 0]
+            values = distinct[:, 0]
+            edges = _edges(column, values, n_cells)
+            no_centres = np.zeros((0, 1))
+            return cls(mean, scale, edges, centres=no_centres)
         centres = (distinct - mean) / scale
         if len(distinct) > n_cells:
-            centres = _centres((z - mean) / scale, n_cells, seed)
-        return cls(mean, scale, edges=np.zeros(0), centres=centres)
+            points = (z - mean) / scale
+            centres = _centres(points, n_cells, seed)
+        no_edges = np.zeros(0)
+        return cls(mean, scale, edges=no_edges, centres=centres)
 
     def locate(self, z: np.ndarray) -> Tensor:
         """Cell (m,), int64, of each row of an auxiliary variable (m, c).
@@ -87,14 +92,17 @@ class Cells:
         if z.shape[1] != n_columns:
             problem = f"the auxiliary variable must have {n_columns} columns"
             hint = "give the columns of the training"
-            raise KerhrmError(f"{problem}; got {z.shape[1]}", hint)
+            got = z.shape[1]
+            raise KerhrmError(f"{problem}; got {got}", hint)
         if n_columns == 1:
-            numbers = np.searchsorted(self.edges, z[:, 0], side="left")
+            column = z[:, 0]
+            numbers = np.searchsorted(self.edges, column, side="left")
             return torch.from_numpy(numbers)
         points = (z - self.mean) / self.scale
         differences = points[:, None] - self.centres
         distances = (differences**2).sum(-1)
-        return torch.from_numpy(distances.argmin(-1))
+        nearest = distances.argmin(-1)
+        return torch.from_numpy(nearest)
 
     def __len__(self) -> int:
         n_columns = len(self.mean)
@@ -106,10 +114,14 @@ class Cells:
 def _edges(column: np.ndarray, distinct: np.ndarray, n_cells: int) -> np.ndarray:
     """Edges between the distinct values of a column (n,), or of its quantile bins."""
     if len(distinct) <= n_cells:
-        return (distinct[1:] + distinct[:-1]) / 2
-    n_bins = max(2, min(n_cells, len(column) // CELL_POINTS))
+        sums = distinct[1:] + distinct[:-1]
+        return sums / 2
+    most = len(column) // CELL_POINTS
+    within = min(n_cells, most)
+    n_bins = max(2, within)
     shares = np.arange(1, n_bins) / n_bins
-    return np.unique(np.quantile(column, shares))
+    quantiles = np.quantile(column, shares)
+    return np.unique(quantiles)
 
 
 def _centres(points: np.ndarray, n_cells: int, seed: int) -> np.ndarray:
@@ -118,7 +130,8 @@ def _centres(points: np.ndarray, n_cells: int, seed: int) -> np.ndarray:
 
     random = stream(seed, "auxiliary", "cells")
     centres, labels = kmeans2(points, n_cells, minit="++", seed=random)
-    return centres[np.unique(labels)]
+    occupied = np.unique(labels)
+    return centres[occupied]
 
 
 def _checked(z: np.ndarray) -> np.ndarray:

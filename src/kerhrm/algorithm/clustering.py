@@ -61,11 +61,17 @@ def assign(
         environment = responsibilities.argmax(-1)
     else:
         random = stream(seed, "clustering", *name, "assignment")
-        draw = torch.from_numpy(random.random(m)).to(responsibilities)
-        below = responsibilities.cumsum(-1) <= draw[:, None]
+        uniform = random.random(m)
+        numbers = torch.from_numpy(uniform)
+        draw = numbers.to(responsibilities)
+        cumulative = responsibilities.cumsum(-1)
+        below = cumulative <= draw[:, None]
         environment = below.sum(-1)
-    members = one_hot(environment, nowhere + 1)[:, :-1]
-    return members.to(responsibilities) * (responsibilities > 0)
+    indicators = one_hot(environment, nowhere + 1)
+    members = indicators[:, :-1]
+    possible = responsibilities > 0
+    weights = members.to(responsibilities)
+    return weights * possible
 
 
 @dataclass(frozen=True)
@@ -100,13 +106,15 @@ class Variant:
     def project(self, psi: Tensor) -> Tensor:
         """Psi_V: features (n, k) without the directions."""
         for theta in self.taken_out:
-            psi = orthogonal_update(psi, theta[: self.k])
+            direction = theta[: self.k]
+            psi = orthogonal_update(psi, direction)
         return psi
 
     def project_slopes(self, slopes: Tensor) -> Tensor:
         """Slopes (K, k) on Psi_V as slopes on Psi."""
         for theta in reversed(self.taken_out):
-            slopes = orthogonal_update(slopes, theta[: self.k])
+            direction = theta[: self.k]
+            slopes = orthogonal_update(slopes, direction)
         return slopes
 
 
@@ -164,28 +172,35 @@ def infer_environments(
     psi_validation = variant.project(variant.psi_validation)
     constant = 0.0
     if options.clustering_intercept:
-        constant = float((psi**2).mean()) ** 0.5  # keeps the unit of the ridge
+        mean_square = float((psi**2).mean())
+        constant = mean_square**0.5  # keeps the unit of the ridge
         psi = pad(psi, (0, 1), value=constant)
         psi_validation = pad(psi_validation, (0, 1), value=constant)
-    y, y_validation = problem.target, problem.target_validation
+    y = problem.target
+    y_validation = problem.target_validation
     if options.clustering_target == "label":
-        y, y_validation = problem.y.double(), problem.y_validation.double()
-    starts = _starts(problem, options, variant, before).to(psi)
+        y = problem.y.double()
+        y_validation = problem.y_validation.double()
+    drawn = _starts(problem, options, variant, before)
+    starts = drawn.to(psi)
     n_ridges = len(options.clustering_ridge)
-    ridges = psi.new_tensor(options.clustering_ridge).repeat_interleave(len(starts))
+    distinct_ridges = psi.new_tensor(options.clustering_ridge)
+    ridges = distinct_ridges.repeat_interleave(len(starts))
+    settings = EM(
+        noise_sd=options.noise_sd,
+        per_cluster=options.noise_variance == "per_cluster",
+        hard=options.e_step == "hard",
+        max_iter=options.em_max_iter,
+        tol=options.em_tol,
+    )
+    repeated_starts = starts.repeat(n_ridges, 1, 1)
     mixtures = fit_mixture(
         psi,
         y,
-        starts.repeat(n_ridges, 1, 1),
+        repeated_starts,
         ridge=ridges,
         point_weights=problem.weights,
-        em=EM(
-            noise_sd=options.noise_sd,
-            per_cluster=options.noise_variance == "per_cluster",
-            hard=options.e_step == "hard",
-            max_iter=options.em_max_iter,
-            tol=options.em_tol,
-        ),
+        em=settings,
     )
     counts, counts_validation = problem.counts
     responsibilities = mixtures.responsibilities(psi, y)
@@ -197,14 +212,16 @@ def infer_environments(
     # where every start is degenerate, the likeliest one stays, marked as degenerate
     all_degenerate = degenerate.all()
     set_aside = degenerate & ~all_degenerate
-    best = held_out.masked_fill(set_aside, -torch.inf).argmax()
+    eligible = held_out.masked_fill(set_aside, -torch.inf)
+    best = eligible.argmax()
     mixture = mixtures.take(best)
     occupied = degeneracy.occupied[best] | all_degenerate
     on_validation = mixture.responsibilities(psi_validation, y_validation)
 
     def memberships(responsibilities: Tensor, counts: Tensor, part: str) -> Tensor:
+        kept = occupied * responsibilities
         assigned = assign(
-            occupied * responsibilities,
+            kept,
             options.assignment,
             problem.seed,
             *variant.stream,
@@ -212,12 +229,17 @@ def infer_environments(
         )
         return assigned * counts[:, None]
 
-    slopes = variant.project_slopes(mixture.theta[:, :k])
+    slopes_in_psi = mixture.theta[:, :k]
+    slopes = variant.project_slopes(slopes_in_psi)
+    train = memberships(responsibilities[best], counts, "train")
+    validation = memberships(on_validation, counts_validation, "validation")
+    n_left_out = max(0, len(problem.s) - k)
+    unconverged = ~mixtures.converged
     return Environments(
         k=torch.full_like(best, k),
-        train=memberships(responsibilities[best], counts, "train"),
-        validation=memberships(on_validation, counts_validation, "validation"),
-        slopes=pad(slopes, (0, max(0, len(problem.s) - k))),
+        train=train,
+        validation=validation,
+        slopes=pad(slopes, (0, n_left_out)),
         intercept=constant * mixture.theta[:, -1],
         weights=mixture.weights,
         sigma=mixture.sigma,
@@ -230,7 +252,7 @@ def infer_environments(
         n_starts=torch.full_like(best, len(degenerate)),
         n_label_split=degeneracy.label_split.sum(),
         n_empty=degeneracy.empty.sum(),
-        n_unconverged=(~mixtures.converged).sum(),
+        n_unconverged=unconverged.sum(),
     )
 
 
@@ -257,5 +279,7 @@ def _normalised(responsibilities: Tensor) -> Tensor:
     """Responsibilities (n, K) that add up to one again, without dropped
     environments."""
     total = responsibilities.sum(-1, keepdim=True)
-    equal = torch.full_like(responsibilities, 1 / responsibilities.shape[-1])
+    n_clusters = responsibilities.shape[-1]
+    share = 1 / n_clusters
+    equal = torch.full_like(responsibilities, share)
     return torch.where(total > 0, responsibilities / total, equal)

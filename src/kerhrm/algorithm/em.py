@@ -79,25 +79,30 @@ class ClusterMoments:
         n, k = psi.shape
         self.psi = psi
         self.y = y
-        second, cross = weighted_moments(psi, y, counts[None])
+        everyone = counts[None]
+        second, cross = weighted_moments(psi, y, everyone)
         self.total_second = second[0]
         self.total_cross = cross[0]
         self.products: Tensor | None = None
         n_products = k * (k + 1) // 2
         if n * n_products <= PRODUCTS_LIMIT:
             rows, columns = torch.triu_indices(k, k, device=psi.device)
-            self.products = psi[:, rows] * psi[:, columns]
+            left = psi[:, rows]
+            right = psi[:, columns]
+            self.products = left * right
             self.psi_y = psi * y[:, None]
             position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
-            position[rows, columns] = torch.arange(len(rows), device=psi.device)
-            position[columns, rows] = position[rows, columns]
+            numbers = torch.arange(len(rows), device=psi.device)
+            position[rows, columns] = numbers
+            position[columns, rows] = numbers
             self.unpack = position.flatten()
 
     def weighted(self, r: Tensor) -> tuple[Tensor, Tensor]:
         """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
         n_mixtures, n_clusters, _ = r.shape
         all_but_last = (n_mixtures, n_clusters - 1)
-        weightings = r[:, :-1].flatten(0, 1)  # (R (K - 1), n)
+        but_last = r[:, :-1]
+        weightings = but_last.flatten(0, 1)  # (R (K - 1), n)
         if self.products is not None:
             packed = weightings @ self.products
             unpacked = packed.index_select(1, self.unpack)
@@ -109,8 +114,10 @@ class ClusterMoments:
         cross = cross.unflatten(0, all_but_last)
         last_second = self.total_second - second.sum(1)
         last_cross = self.total_cross - cross.sum(1)
-        second = torch.cat([second, last_second.unsqueeze(1)], 1)
-        cross = torch.cat([cross, last_cross.unsqueeze(1)], 1)
+        last_second_row = last_second.unsqueeze(1)
+        second = torch.cat([second, last_second_row], 1)
+        last_cross_row = last_cross.unsqueeze(1)
+        cross = torch.cat([cross, last_cross_row], 1)
         return second, cross
 
 
@@ -143,16 +150,25 @@ class Steps:
         n = len(self.y)
         if self.point_weights is not None:
             r = r * self.point_weights
-        theta = _ridge_regressions(self.moments.weighted(r), n * rho)
+        moments = self.moments.weighted(r)
+        ridge = n * rho
+        theta = _ridge_regressions(moments, ridge)
         squares = squared_residuals(self.psi, self.y, theta)
         weights = r.mean(-1)
-        penalty = rho[:, None] * (theta**2).sum(-1)
-        variance = torch.linalg.vecdot(r, squares) / n + penalty
+        length2 = (theta**2).sum(-1)
+        unit = rho[:, None]
+        penalty = unit * length2
+        sums = torch.linalg.vecdot(r, squares)
+        variance = sums / n + penalty
         if self.settings.per_cluster:
-            variance = variance / weights.clamp_min(1 / n**2)
+            smallest = 1 / n**2
+            shares = weights.clamp_min(smallest)
+            variance = variance / shares
         else:
-            variance = variance.sum(-1, keepdim=True).expand_as(weights)
-        sigma = variance.sqrt().clamp_min(self.sigma_floor)
+            pooled = variance.sum(-1, keepdim=True)
+            variance = pooled.expand_as(weights)
+        deviation = variance.sqrt()
+        sigma = deviation.clamp_min(self.sigma_floor)
         if self.settings.noise_sd is not None:
             sigma = torch.full_like(sigma, self.settings.noise_sd)
         return Estimates(
@@ -169,10 +185,12 @@ class Steps:
         log_joint = self._log_joint(estimates)
         if self.settings.hard:
             log_likelihood, likeliest = log_joint.max(dim=-2, keepdim=True)
-            r = torch.zeros_like(log_joint).scatter_(-2, likeliest, 1.0)
+            nowhere = torch.zeros_like(log_joint)
+            r = nowhere.scatter_(-2, likeliest, 1.0)
         else:
             log_likelihood = log_joint.amax(-2, keepdim=True)
-            r = log_joint.sub_(log_likelihood).exp_()
+            ratios = log_joint.sub_(log_likelihood)
+            r = ratios.exp_()
             total = r.sum(-2, keepdim=True)
             log_likelihood.add_(total.log())
             r /= total
@@ -182,9 +200,13 @@ class Steps:
         else:
             weights = r
             r = r[..., self.cells]
-        shrinkage = (estimates.penalty / (2 * estimates.sigma**2)).sum(-1)
-        mean_log_likelihood = log_likelihood.sum((-2, -1)) / len(self.y)
-        return weights, r, shrinkage - mean_log_likelihood
+        precision = 2 * estimates.sigma**2
+        shrinkages = estimates.penalty / precision
+        shrinkage = shrinkages.sum(-1)
+        total_log_likelihood = log_likelihood.sum((-2, -1))
+        mean_log_likelihood = total_log_likelihood / len(self.y)
+        objective = shrinkage - mean_log_likelihood
+        return weights, r, objective
 
     def _log_joint(self, estimates: Estimates) -> Tensor:
         """log q_j p(y | Theta_j, sigma_j) of every point, (R, K, n), or cell,
@@ -193,14 +215,16 @@ class Steps:
             return log_density(estimates.squares, estimates.weights, estimates.sigma)
         certain = torch.ones_like(estimates.weights)
         of_points = log_density(estimates.squares, certain, estimates.sigma)
-        of_cells = of_points * self.counts @ self.members
+        weighted = of_points * self.counts
+        of_cells = weighted @ self.members
         of_cells -= math.log(self.n_clusters)
         return of_cells
 
 
 def squared_residuals(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
     """(y_i - psi_i^T Theta_j)^2: (n, k), (n,), (..., K, k) to (..., K, n)."""
-    return (theta @ psi.mT).sub_(y).square_()
+    residuals = (theta @ psi.mT).sub_(y)
+    return residuals.square_()
 
 
 def log_density(
@@ -211,12 +235,16 @@ def log_density(
 
     Empty clusters (weight 0) have -inf and stay empty.
     """
-    precision = (-0.5 / sigma**2).unsqueeze(-1)
+    precision = -0.5 / sigma**2
+    log_sigma = sigma.log()
     if cells is not None:
-        level = weights.log() - sigma.log().unsqueeze(-1) - 0.5 * LOG_2PI
-        return squares.mul_(precision).add_(level[..., cells])
-    level = weights.log() - sigma.log() - 0.5 * LOG_2PI
-    return squares.mul_(precision).add_(level.unsqueeze(-1))
+        log_sigma = log_sigma.unsqueeze(-1)
+    level = weights.log() - log_sigma - 0.5 * LOG_2PI
+    of_points = level.unsqueeze(-1)
+    if cells is not None:
+        of_points = level[..., cells]
+    scaled = squares.mul_(precision.unsqueeze(-1))
+    return scaled.add_(of_points)
 
 
 def _ridge_regressions(moments: tuple[Tensor, Tensor], penalty: Tensor) -> Tensor:
@@ -224,6 +252,9 @@ def _ridge_regressions(moments: tuple[Tensor, Tensor], penalty: Tensor) -> Tenso
     K, k)."""
     second, cross = moments
     diagonal = second.diagonal(dim1=-2, dim2=-1)
-    diagonal.add_(penalty[:, None, None])
+    ridge = penalty[:, None, None]
+    diagonal.add_(ridge)
     factor = torch.linalg.cholesky(second)
-    return torch.cholesky_solve(cross.unsqueeze(-1), factor).squeeze(-1)
+    column = cross.unsqueeze(-1)
+    solution = torch.cholesky_solve(column, factor)
+    return solution.squeeze(-1)

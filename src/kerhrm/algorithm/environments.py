@@ -122,9 +122,12 @@ def _of_inputs(
 ) -> Environments:
     """Environments of the inputs (n, d), (m, d): one clustering serves every k."""
     x, x_validation = inputs
-    variant = Variant(x.double(), x_validation.double(), t=1)
+    inputs_train = x.double()
+    inputs_validation = x_validation.double()
+    variant = Variant(inputs_train, inputs_validation, t=1)
     clustering = infer_environments(problem, options, variant, before=None)
-    slopes = clustering.slopes[:, : x.shape[-1]]
+    n_columns = x.shape[-1]
+    slopes = clustering.slopes[:, :n_columns]
     candidates = []
     for k in options.k:
         dimension = torch.full_like(clustering.k, k)
@@ -146,22 +149,30 @@ def choose_n_environments(
     if options.clustering_target == "label":
         target = problem.y_validation.double()
     by_number = []
-    for n_environments in progress(range(1, largest + 1), "numbers of environments"):
+    numbers = range(1, largest + 1)
+    for n_environments in progress(numbers, "numbers of environments"):
         update = {"n_environments": n_environments, "first_kernel": "features"}
         tried = options.model_copy(update=update)
         candidates = learn_environments(problem, tried, 1, [], [])
-        held_out = candidates.held_out.masked_fill(candidates.degenerate, -torch.inf)
+        degenerate = candidates.degenerate
+        eligible = candidates.held_out.masked_fill(degenerate, -torch.inf)
+        held_out = eligible
         best = int(held_out.argmax())
         if bool(candidates.degenerate[best]):
             likelihoods = torch.full_like(target, -torch.inf)
         else:
             k = int(candidates.k[best])
-            means = problem.psi_validation @ candidates.slopes[best].mT
+            slopes = candidates.slopes[best]
+            means = problem.psi_validation @ slopes.mT
             likelihoods = candidates.log_likelihoods(k, means, target)
         by_number.append(likelihoods)
     likelihoods = torch.stack(by_number)
-    likeliest = likelihoods.mean(1).argmax()
+    means_by_number = likelihoods.mean(1)
+    likeliest = means_by_number.argmax()
     shortfall = likelihoods[likeliest] - likelihoods
-    standard_error = shortfall.std(1) / len(target) ** 0.5
-    near = shortfall.mean(1) <= standard_error
-    return 1 + int(near.to(torch.int8).argmax())
+    deviation = shortfall.std(1)
+    standard_error = deviation / len(target) ** 0.5
+    mean_shortfall = shortfall.mean(1)
+    near = mean_shortfall <= standard_error
+    first_near = int(near.to(torch.int8).argmax())
+    return 1 + first_near

@@ -108,8 +108,10 @@ def train_network(
         memberships = all_memberships(environments, "validation")
 
     def rule(candidate: N) -> Tensor:
-        scores = point_scores(candidate(x_validation), y, problem.task)
-        return worst_environment_score(scores[None], memberships)[0]
+        outputs = candidate(x_validation)
+        scores = point_scores(outputs, y, problem.task)
+        worst = worst_environment_score(scores[None], memberships)
+        return worst[0]
 
     candidates: list[N] = []
     history: list[dict[str, float]] = []
@@ -183,12 +185,16 @@ def train_igd(
         nonlocal n_steps
         n_steps = step
         decay = 1.0 if options.cosine == "smoothed" else 0.5 ** (step - 1)
-        change = (f - f0) @ u / s
-        cosine = cosine_to_direction(change, theta, SMOOTHING * decay)
+        explained = (f - f0) @ u
+        change = explained / s
+        smoothing = SMOOTHING * decay
+        cosine = cosine_to_direction(change, theta, smoothing)
         if options.cosine == "absolute":
             cosine = cosine.abs()
-        squared_error = (counts * (f - y) ** 2).mean()
-        return squared_error + cosine_weight * (1 - cosine)
+        errors = f - y
+        squared_error = (counts * errors**2).mean()
+        penalty = cosine_weight * (1 - cosine)
+        return squared_error + penalty
 
     stopping = EarlyStopping(options.tol, options.window)
     trained = train(
@@ -206,6 +212,8 @@ def cosine_to_direction(g: Tensor, theta: Tensor, smoothing: float) -> Tensor:
     """cos(theta, g) of the network's change g and theta, (k,) each,
     smoothed at g = 0."""
     length2 = (theta**2).sum()
-    change2 = (g**2).sum() + smoothing**2 * length2
+    squares = (g**2).sum()
+    change2 = squares + smoothing**2 * length2
     norm = (length2 * change2).sqrt()
-    return (g * theta).sum() / norm
+    product = (g * theta).sum()
+    return product / norm

@@ -59,31 +59,38 @@ def learn_directions(
     """
     newest = environments[-1]
     n_alphas = len(options.alpha)
-    by_k = newest.train.new_zeros(len(newest.k), n_alphas, len(problem.s))
-    for g, k in enumerate(progress(newest.k.tolist(), "invariant directions")):
+    n_candidates = len(newest.k)
+    by_k = newest.train.new_zeros(n_candidates, n_alphas, len(problem.s))
+    dimensions = newest.k.tolist()
+    for g, k in enumerate(progress(dimensions, "invariant directions")):
         psi, _ = problem.reduced(k)
+        by_size = options.weights == "by_size"
         risks = environment_risks(
             psi,
             problem.target,
             newest.train[g],
             ridge=options.ridge,
-            by_size=options.weights == "by_size",
+            by_size=by_size,
         )
         # next to a sum of losses the penalty weighs as much less than next to their
         # mean
         terms = 1
         if options.total == "sum":
-            terms = int((risks.weights > 0).sum())
-        by_k[g, :, :k] = minimisers(options.penalty, psi, risks, options.alpha, terms)
+            occupied = risks.weights > 0
+            terms = int(occupied.sum())
+        thetas = minimisers(options.penalty, psi, risks, options.alpha, terms)
+        by_k[g, :, :k] = thetas
     theta = by_k.flatten(0, 1)
     score = selection_score(problem, theta, environments, options.stop_by)
     degenerate = newest.degenerate.repeat_interleave(n_alphas)
     set_aside = degenerate & ~degenerate.all()
-    chosen = score.masked_fill(set_aside, -torch.inf).argmax()
+    eligible = score.masked_fill(set_aside, -torch.inf)
+    chosen = eligible.argmax()
+    alphas = theta.new_tensor(options.alpha)
     return Directions(
         theta=theta,
         k=newest.k.repeat_interleave(n_alphas),
-        alpha=theta.new_tensor(options.alpha).repeat(len(newest.k)),
+        alpha=alphas.repeat(len(newest.k)),
         score=score,
         chosen=int(chosen),
     )
@@ -143,10 +150,13 @@ def erm_direction(
     What KerHRM falls back to where no environments are detected; its iteration is 0.
     Ties go to the smaller k, then the smaller ridge.
     """
-    candidates = list(itertools.product(sorted(k), sorted(ridges)))
+    pairs = itertools.product(sorted(k), sorted(ridges))
+    candidates = list(pairs)
     counts, _ = problem.counts
     everyone = counts[:, None]
-    theta = problem.target.new_zeros(len(candidates), len(problem.s))
+    n_candidates = len(candidates)
+    largest_k = len(problem.s)
+    theta = problem.target.new_zeros(n_candidates, largest_k)
     for c, (dimension, ridge) in enumerate(candidates):
         psi, _ = problem.reduced(dimension)
         risks = environment_risks(psi, problem.target, everyone, ridge=ridge)
@@ -155,11 +165,12 @@ def erm_direction(
     score = selection_score(problem, theta, [], "pooled")
     best = int(score.argmax())
     dimension, _ = candidates[best]
+    best_score = float(score[best])
     return Direction(
         theta=theta[best],
         k=dimension,
         alpha=0.0,
-        score=float(score[best]),
+        score=best_score,
         iteration=0,
     )
 
@@ -182,14 +193,17 @@ def selection_score(
     of_validation = point_scores(outputs, problem.y_validation, problem.task)
     if rule == "pooled":
         _, counts = problem.counts
-        return (of_validation * counts).mean(-1)
+        weighted = of_validation * counts
+        return weighted.mean(-1)
     outputs = predict_linear(theta, problem.psi_train, problem.f0_train)
     of_train = point_scores(outputs, problem.y, problem.task)
     train = all_memberships(environments, "train")
     validation = all_memberships(environments, "validation")
+    scores = torch.cat([of_train, of_validation], dim=-1)
+    memberships = torch.cat([train, validation], dim=-1)
     return worst_environment_score(
-        torch.cat([of_train, of_validation], dim=-1),
-        torch.cat([train, validation], dim=-1),
+        scores,
+        memberships,
     )
 
 
@@ -199,9 +213,12 @@ def point_scores(outputs: Tensor, y: Tensor, task: Task) -> Tensor:
     Shapes (..., m), float64.
     """
     if task == "classification":
-        correct = (outputs > 0) == (y > 0)
+        predicted = outputs > 0
+        positive = y > 0
+        correct = predicted == positive
         return correct.double()
-    error = (outputs - y).double()
+    difference = outputs - y
+    error = difference.double()
     return -(error**2)
 
 
@@ -211,9 +228,11 @@ def worst_environment_score(scores: Tensor, memberships: Tensor) -> Tensor:
     Environments without any point are left out.
     """
     weight = memberships.sum(-1)  # (E,)
-    means = scores @ memberships.mT / weight.clamp_min(1e-9)
+    sums = scores @ memberships.mT
+    means = sums / weight.clamp_min(1e-9)
     occupied = weight > 1e-9
-    return torch.where(occupied, means, torch.inf).amin(-1)
+    of_occupied = torch.where(occupied, means, torch.inf)
+    return of_occupied.amin(-1)
 
 
 def all_memberships(
@@ -225,10 +244,12 @@ def all_memberships(
     E = sum over iterations of G x K.  Degenerate candidates get weight 0, unless there
     is no other.
     """
-    degenerate = torch.cat([e.degenerate for e in environments])
+    flags = [e.degenerate for e in environments]
+    degenerate = torch.cat(flags)
     keep = ~degenerate | degenerate.all()  # (sum of G,)
     by_iteration = [
         e.train.mT if part == "train" else e.validation.mT for e in environments
     ]
     memberships = torch.cat(by_iteration)  # (sum of G, K, m)
-    return (memberships * keep[:, None, None]).flatten(0, 1)
+    kept = memberships * keep[:, None, None]
+    return kept.flatten(0, 1)

@@ -10,8 +10,10 @@ def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
     values = torch.unique(y)
     if len(values) <= n_bins:
         return torch.searchsorted(values, y.contiguous())
-    ranks = torch.searchsorted(y.sort().values, y.contiguous())  # ties share a rank
-    return ranks * n_bins // len(y)
+    ordered = y.sort().values
+    ranks = torch.searchsorted(ordered, y.contiguous())  # ties share a rank
+    scaled_ranks = ranks * n_bins
+    return scaled_ranks // len(y)
 
 
 def label_information(responsibilities: Tensor, bins: Tensor) -> Tensor:
@@ -35,16 +37,24 @@ def label_information(responsibilities: Tensor, bins: Tensor) -> Tensor:
     """
     n_points = responsibilities.shape[-2]
     n_bins = int(bins.max()) + 1
-    indicators = one_hot(bins, n_bins).to(responsibilities)
-    joint = responsibilities.mT @ indicators / n_points  # (..., K, bins)
-    h_environment = _entropy(joint.sum(-1))
-    h_label = _entropy(joint.sum(-2))
-    information = h_environment + h_label - _entropy(joint.flatten(-2))
+    indicators_of_bins = one_hot(bins, n_bins)
+    indicators = indicators_of_bins.to(responsibilities)
+    sums = responsibilities.mT @ indicators
+    joint = sums / n_points  # (..., K, bins)
+    of_environments = joint.sum(-1)
+    h_environment = _entropy(of_environments)
+    of_labels = joint.sum(-2)
+    h_label = _entropy(of_labels)
+    of_pairs = joint.flatten(-2)
+    h_joint = _entropy(of_pairs)
+    information = h_environment + h_label - h_joint
     smaller = torch.minimum(h_environment, h_label)
     share = information / smaller.clamp_min(1e-9)
-    return torch.where(smaller > 1e-9, share, 0.0).clamp(0, 1)
+    defined = torch.where(smaller > 1e-9, share, 0.0)
+    return defined.clamp(0, 1)
 
 
 def _entropy(p: Tensor) -> Tensor:
     """Entropy in nats along the last axis."""
-    return -torch.special.xlogy(p, p).sum(-1)
+    terms = torch.special.xlogy(p, p)
+    return -terms.sum(-1)

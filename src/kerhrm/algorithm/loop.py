@@ -56,23 +56,25 @@ class Fit:
 
     def history(self, problem: Problem) -> list[dict[str, Any]]:
         """Describe every iteration in numbers: choices, scores, clustering."""
-        return [self._iteration(problem, t) for t in range(len(self.directions))]
+        n_iterations = len(self.directions)
+        return [self._iteration(problem, t) for t in range(n_iterations)]
 
     def _iteration(self, problem: Problem, t: int) -> dict[str, Any]:
         winner = self.directions[t].winner(t + 1)
         clustering = self.environments[t].candidate(winner.k)
         train = winner.predict(problem.psi_train, problem.f0_train)
         validation = winner.predict(problem.psi_validation, problem.f0_validation)
+        shares = clustering.train.mean(0)
+        train_score = _mean_score(train, problem.y, problem.task)
+        validation_score = _mean_score(validation, problem.y_validation, problem.task)
         return {
             "iteration": winner.iteration,
             "k": winner.k,
             "alpha": winner.alpha,
             "score": winner.score,
-            "train_score": _mean_score(train, problem.y, problem.task),
-            "validation_score": _mean_score(
-                validation, problem.y_validation, problem.task
-            ),
-            "shares": clustering.train.mean(0).tolist(),
+            "train_score": train_score,
+            "validation_score": validation_score,
+            "shares": shares.tolist(),
             "ridge": clustering.ridge.item(),
             "held_out": clustering.held_out.item(),
             "label_information": clustering.label_information.item(),
@@ -86,7 +88,8 @@ class Fit:
 
 def _mean_score(outputs: Tensor, y: Tensor, task: Task) -> float:
     """Accuracy, or minus the mean squared error, of outputs and labels (m,)."""
-    return float(point_scores(outputs, y, task).mean())
+    scores = point_scores(outputs, y, task)
+    return float(scores.mean())
 
 
 def fit(
@@ -167,7 +170,8 @@ def fit(
 def _nothing_left(directions: Sequence[Directions], options: KerHRMOptions) -> bool:
     """Whether the next clustering would have no feature: k is 1, say."""
     n_taken_out = len(directions) if options.projection == "all" else 1
-    newest = directions[-1].winner(len(directions))
+    n_iterations = len(directions)
+    newest = directions[-1].winner(n_iterations)
     return newest.k <= n_taken_out
 
 
@@ -199,4 +203,5 @@ def select_iteration(
         return winners[-1]
     thetas = torch.stack([winner.theta for winner in winners])
     score = selection_score(problem, thetas, environments, options.stop_by)
-    return winners[int(score.argmax())]
+    best = int(score.argmax())
+    return winners[best]

@@ -80,7 +80,8 @@ class Mixture:
         Shapes (R, n, K).
         """
         log_joint = self._log_joint(psi, y)
-        return torch.softmax(log_joint, dim=-2).mT.contiguous()
+        r = torch.softmax(log_joint, dim=-2)
+        return r.mT.contiguous()
 
     def log_likelihood(
         self,
@@ -159,9 +160,11 @@ def fit_mixture(
         raise KerhrmError(problem, "lower n_environments")
     ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device)
     ridges = ridges.expand(n_starts)
-    if not bool((ridges > 0).all()):
+    positive = ridges > 0
+    if not bool(positive.all()):
         raise KerhrmError(f"ridge must be positive; got {ridge}", "try 0.01")
-    rho = ridges * (psi**2).sum() / psi.numel()  # (R,)
+    squares = (psi**2).sum()
+    rho = ridges * squares / psi.numel()  # (R,)
     steps = Steps(psi, y, settings, n_clusters, cells, point_weights)
     done = _Done(n_starts, psi.device)
     # (R, K, n): sums over the few clusters are sums of whole rows
@@ -170,8 +173,10 @@ def fit_mixture(
     for iteration in range(1, settings.max_iter + 1):
         estimates = steps.maximise(r, rho)
         weights, r, objective = steps.expect(estimates)
-        converged = previous - objective < settings.tol
-        finished = converged | (iteration == settings.max_iter)
+        gain = previous - objective
+        converged = gain < settings.tol
+        last = iteration == settings.max_iter
+        finished = converged | last
         if bool(finished.any()):
             mixtures = Mixture(
                 theta=estimates.theta,
@@ -203,14 +208,17 @@ class _Done:
         """Keep those of the active mixtures that are finished (R,), and return the
         positions of the others."""
         gone = finished.nonzero().squeeze(1)
-        left = (~finished).nonzero().squeeze(1)
+        active = ~finished
+        left = active.nonzero().squeeze(1)
         for field in fields(Mixture):
             of_active = getattr(mixtures, field.name)
             if field.name not in self.fields:
                 shape = (self.n_starts, *of_active.shape[1:])
                 self.fields[field.name] = of_active.new_zeros(shape)
             kept = self.fields[field.name]
-            kept.index_copy_(0, self.active[gone], of_active[gone])
+            positions = self.active[gone]
+            values = of_active[gone]
+            kept.index_copy_(0, positions, values)
         self.active = self.active[left]
         return left
 
@@ -226,8 +234,10 @@ def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
     itself where theta is zero.
     """
     length = theta.norm()
-    unit = torch.where(length > 0, theta / length, 0.0)
-    return psi - (psi @ unit)[:, None] * unit
+    scaled = theta / length
+    unit = torch.where(length > 0, scaled, 0.0)
+    along = psi @ unit
+    return psi - along[:, None] * unit
 
 
 def random_starts(
@@ -236,5 +246,8 @@ def random_starts(
     """Random hard assignments (R, n, K), float64, from the stream ``clustering``,
     ``name``."""
     random = stream(seed, "clustering", *name)
-    clusters = random.integers(n_clusters, size=(n_init, n))
-    return one_hot(torch.from_numpy(clusters), n_clusters).double()
+    size = (n_init, n)
+    clusters = random.integers(n_clusters, size=size)
+    drawn = torch.from_numpy(clusters)
+    memberships = one_hot(drawn, n_clusters)
+    return memberships.double()

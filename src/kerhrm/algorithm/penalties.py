@@ -92,7 +92,9 @@ def minimisers(
     penalty = PENALTIES[kind]()
     thetas = []
     with torch.inference_mode(False), torch.enable_grad():
-        unit = _number(kind, penalty.unit(_differentiable(psi)))
+        features = _differentiable(psi)
+        returned = penalty.unit(features)
+        unit = _number(kind, returned)
         risks = Risks(
             second=_differentiable(risks.second),
             cross=_differentiable(risks.cross),
@@ -101,10 +103,14 @@ def minimisers(
             rho=_differentiable(risks.rho),
         )
         for alpha in alphas:
-            thetas.append(penalty.minimise(risks, alpha * unit / terms))
+            weight = alpha * unit / terms
+            theta = penalty.minimise(risks, weight)
+            thetas.append(theta)
     for theta in thetas:
-        _check_minimiser(kind, theta, k=risks.cross.shape[1])
-    return torch.stack(thetas).detach()
+        k = risks.cross.shape[1]
+        _check_minimiser(kind, theta, k=k)
+    stacked = torch.stack(thetas)
+    return stacked.detach()
 
 
 def _number(kind: str, unit: Any) -> float:
@@ -116,7 +122,8 @@ def _number(kind: str, unit: Any) -> float:
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.size == 1:
-        number = float(array.reshape(()))
+        scalar = array.reshape(())
+        number = float(scalar)
         if number > 0 or PENALTIES.is_built_in(kind):
             return number
     got = f"shape {array.shape}" if array.size > 1 else shown(unit)
@@ -169,18 +176,25 @@ class GradientVariance(Penalty):
         return columns
 
     def unit(self, psi: Tensor) -> Tensor:
-        return psi.numel() / (psi**2).sum()
+        squares = (psi**2).sum()
+        return psi.numel() / squares
 
     def quadratic(self, risks: Risks) -> tuple[Tensor, Tensor]:
         """Q (k, k) and q (k,): the variance is theta^T Q theta - 2 q^T
         theta + const."""
-        d_second = risks.second - risks.mean(risks.second)
-        d_cross = risks.cross - risks.mean(risks.cross)
+        mean_second = risks.mean(risks.second)
+        d_second = risks.second - mean_second
+        mean_cross = risks.mean(risks.cross)
+        d_cross = risks.cross - mean_cross
         metric_times = self.metric(risks, d_second)
         self._check_metric(metric_times, d_second)
-        matrix = risks.mean(d_second.mT @ metric_times)
-        target = risks.mean(metric_times.mT @ d_cross.unsqueeze(-1))
-        return 4 * matrix, 4 * target.squeeze(-1)
+        curvatures = d_second.mT @ metric_times
+        matrix = risks.mean(curvatures)
+        column = d_cross.unsqueeze(-1)
+        slopes = metric_times.mT @ column
+        target = risks.mean(slopes)
+        vector = target.squeeze(-1)
+        return 4 * matrix, 4 * vector
 
     def _check_metric(self, metric_times: Any, columns: Tensor) -> None:
         """Refuse another shape of M times columns (K, k, k) than theirs."""
@@ -197,7 +211,9 @@ class GradientVariance(Penalty):
     def minimise(self, risks: Risks, alpha: float) -> Tensor:
         pooled, mean_cross = risks.pooled
         matrix, target = self.quadratic(risks)
-        return solve(pooled + alpha * matrix, mean_cross + alpha * target)
+        total = pooled + alpha * matrix
+        total_cross = mean_cross + alpha * target
+        return solve(total, total_cross)
 
 
 class WhitenedGradientVariance(GradientVariance):
@@ -219,7 +235,8 @@ class WhitenedGradientVariance(GradientVariance):
 
     def metric(self, risks: Risks, columns: Tensor) -> Tensor:
         pooled, _ = risks.pooled
-        return torch.linalg.solve(2 * pooled, columns)
+        hessian = 2 * pooled
+        return torch.linalg.solve(hessian, columns)
 
     def unit(self, psi: Tensor) -> Tensor:
         return psi.new_ones(())
@@ -261,16 +278,20 @@ class ScaleGradientVariance(Penalty):
         if alpha == 0:
             return start
         function = _QuarticInRoundCoordinates(risks, alpha)
-        tolerance = GRADIENT_TOLERANCE * np.abs(function.lift.T @ function.cross).max()
+        slopes = function.lift.T @ function.cross
+        largest = np.abs(slopes).max()
+        tolerance = GRADIENT_TOLERANCE * largest
+        round_start = function.root.T @ start.cpu().numpy()
         minimum = minimize(
             function.objective,
-            function.root.T @ start.cpu().numpy(),
+            round_start,
             jac=True,
             hess=function.hessian,
             method="trust-exact",
             options={"gtol": tolerance},
         )
-        return torch.from_numpy(function.lift @ minimum.x).to(cross)
+        theta = function.lift @ minimum.x
+        return torch.from_numpy(theta).to(cross)
 
 
 class _QuarticInRoundCoordinates:
@@ -285,36 +306,52 @@ class _QuarticInRoundCoordinates:
         mean_second = risks.mean(risks.second)
         mean_cross = risks.mean(risks.cross)
         self.alpha = alpha
-        self.deviation = (risks.second - mean_second).cpu().numpy()
-        self.delta = (risks.cross - mean_cross).cpu().numpy()
+        deviation = risks.second - mean_second
+        self.deviation = deviation.cpu().numpy()
+        delta = risks.cross - mean_cross
+        self.delta = delta.cpu().numpy()
         self.pooled = pooled.cpu().numpy()
         self.cross = cross.cpu().numpy()
         self.weights = risks.weights.cpu().numpy()
         self.root = np.linalg.cholesky(self.pooled)
-        self.lift = np.linalg.inv(self.root).T
+        inverse = np.linalg.inv(self.root)
+        self.lift = inverse.T
 
     def differences(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """g_e less their mean, (K,), and the slopes of these, (K, k)."""
         bent = self.deviation @ theta
-        return 2 * (bent - self.delta) @ theta, 2 * (2 * bent - self.delta)
+        differences = 2 * (bent - self.delta) @ theta
+        slopes = 2 * (2 * bent - self.delta)
+        return differences, slopes
 
     def objective(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         """Objective and gradient (k,) at z (k,)."""
         theta = self.lift @ z
         d, slopes = self.differences(theta)
-        penalty_slope = self.alpha * (self.weights * d) @ slopes
-        slope = 2 * (self.pooled @ theta - self.cross + penalty_slope)
-        risk = theta @ self.pooled @ theta - 2 * self.cross @ theta
-        penalty = self.alpha * self.weights @ d**2
-        return risk + penalty, self.lift.T @ slope
+        weighted = self.weights * d
+        penalty_slope = self.alpha * weighted @ slopes
+        residual = self.pooled @ theta - self.cross
+        slope = 2 * (residual + penalty_slope)
+        curvature = theta @ self.pooled @ theta
+        risk = curvature - 2 * self.cross @ theta
+        squares = d**2
+        penalty = self.alpha * self.weights @ squares
+        round_slope = self.lift.T @ slope
+        return risk + penalty, round_slope
 
     def hessian(self, z: np.ndarray) -> np.ndarray:
         """Second derivatives (k, k) at z (k,)."""
-        d, slopes = self.differences(self.lift @ z)
-        of_slopes = (self.weights[:, None] * slopes).T @ slopes
-        of_differences = 4 * np.tensordot(self.weights * d, self.deviation, 1)
+        theta = self.lift @ z
+        d, slopes = self.differences(theta)
+        weighted = self.weights[:, None] * slopes
+        of_slopes = weighted.T @ slopes
+        weights = self.weights * d
+        weighted_deviations = np.tensordot(weights, self.deviation, 1)
+        of_differences = 4 * weighted_deviations
         bend = of_slopes + of_differences
-        return self.lift.T @ (2 * (self.pooled + self.alpha * bend)) @ self.lift
+        total = self.pooled + self.alpha * bend
+        hessian = 2 * total
+        return self.lift.T @ hessian @ self.lift
 
 
 def solve(matrix: Tensor, target: Tensor) -> Tensor:
@@ -330,8 +367,10 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
     inverse = torch.linalg.lu_solve(factors, pivots, eye)
     norm = torch.linalg.matrix_norm(matrix, 1)
     norm_of_inverse = torch.linalg.matrix_norm(inverse, 1)
-    rcond = float(1 / (norm * norm_of_inverse))
+    product = norm * norm_of_inverse
+    rcond = float(1 / product)
     if not rcond >= MIN_RCOND:
         log.warning(ILL_CONDITIONED, rcond)
-    solution = torch.linalg.lu_solve(factors, pivots, target[:, None])
+    column = target[:, None]
+    solution = torch.linalg.lu_solve(factors, pivots, column)
     return solution[:, 0]

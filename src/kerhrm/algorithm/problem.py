@@ -164,24 +164,29 @@ class Problem(Record):
     def reduced(self, k: int) -> tuple[Tensor, Tensor]:
         """First k columns of Psi, of the training (n, k) and validation points (m, k),
         float64."""
-        train = self.u[:, :k].double() * self.s[:k].double()
+        u = self.u[:, :k].double()
+        s = self.s[:k].double()
+        train = u * s
         validation = self.psi_validation[:, :k].double()
         return train, validation
 
     @property
     def target(self) -> Tensor:
         """y - f_0 of the training points, float64: what psi^T theta has to explain."""
-        return (self.y - self.f0_train).double()
+        residuals = self.y - self.f0_train
+        return residuals.double()
 
     @property
     def target_validation(self) -> Tensor:
         """y - f_0 of the validation points, float64."""
-        return (self.y_validation - self.f0_validation).double()
+        residuals = self.y_validation - self.f0_validation
+        return residuals.double()
 
 
 def _check_labels(points: Tensor, labels: Tensor) -> None:
     """Refuse labels that are not one for each point."""
-    if labels.shape != (len(points),):
+    n_points = len(points)
+    if labels.shape != (n_points,):
         shape = tuple(labels.shape)
         problem = f"labels {shape} do not fit {len(points)} points"
         raise KerhrmError(problem, "give one label for each point")
@@ -190,7 +195,8 @@ def _check_labels(points: Tensor, labels: Tensor) -> None:
 def _weights_or_ones(weights: Tensor | None, y: Tensor) -> Tensor:
     """Weights of points with labels (n,), float64; ones where there are none."""
     if weights is None:
-        return torch.ones_like(y).double()
+        ones = torch.ones_like(y)
+        return ones.double()
     return weights.double()
 
 
@@ -221,7 +227,8 @@ class Risks:
 
     def losses(self, theta: Tensor) -> Tensor:
         """L^e(theta) (K,) of a direction theta (k,)."""
-        slopes = self.second @ theta - 2 * self.cross
+        bent = self.second @ theta
+        slopes = bent - 2 * self.cross
         return slopes @ theta + self.constant
 
     @property
@@ -229,8 +236,10 @@ class Risks:
         """A + rho I (k, k) and b (k,) of the pooled risk."""
         k = self.cross.shape[-1]
         eye = torch.eye(k, dtype=self.cross.dtype, device=self.cross.device)
-        matrix = self.mean(self.second) + self.rho * eye
-        return matrix, self.mean(self.cross)
+        ridge = self.rho * eye
+        matrix = self.mean(self.second) + ridge
+        mean_cross = self.mean(self.cross)
+        return matrix, mean_cross
 
 
 def weighted_moments(psi: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -240,19 +249,24 @@ def weighted_moments(psi: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, T
     second n x k array is made.
     """
     k = psi.shape[-1]
-    second = psi.new_zeros(len(weights), k, k)
+    n_weightings = len(weights)
+    second = psi.new_zeros(n_weightings, k, k)
     for rows in _chunks(psi):
         chunk = psi[rows]
         for j, weighting in enumerate(weights):
-            weighted = chunk * weighting[rows, None]
+            factors = weighting[rows, None]
+            weighted = chunk * factors
             second[j] += weighted.mT @ chunk
-    cross = (weights * y) @ psi
+    weighted_labels = weights * y
+    cross = weighted_labels @ psi
     return second, cross
 
 
 def _chunks(psi: Tensor) -> Iterator[slice]:
     """Slices of points whose rows of psi have at most ``CHUNK`` entries."""
     n = len(psi)
-    step = max(1, CHUNK * n // max(1, psi.numel()))
+    n_entries = max(1, psi.numel())
+    n_rows = CHUNK * n // n_entries
+    step = max(1, n_rows)
     for first in range(0, n, step):
         yield slice(first, first + step)

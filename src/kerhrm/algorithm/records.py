@@ -45,7 +45,8 @@ class Memberships(Record):
 
     def candidate(self, k: int) -> Self:
         """Return the candidate of dimension k, with fields without the leading G."""
-        g = self.k.tolist().index(k)
+        dimensions = self.k.tolist()
+        g = dimensions.index(k)
         of_candidate = {f.name: getattr(self, f.name)[g] for f in fields(self)}
         return type(self)(**of_candidate)
 
@@ -98,18 +99,23 @@ class Environments(Memberships):
         - f_0, or y where labels were clustered.  0 in dropped environments.
         """
         joint = self._log_joint(k, means, target)
-        return torch.softmax(joint, -1) * self.candidate(k).occupied
+        shares = torch.softmax(joint, -1)
+        occupied = self.candidate(k).occupied
+        return shares * occupied
 
     def log_likelihoods(self, k: int, means: Tensor, target: Tensor) -> Tensor:
         """log p(target | psi) of new points, as above, in nats: (m,)."""
-        return torch.logsumexp(self._log_joint(k, means, target), -1)
+        joint = self._log_joint(k, means, target)
+        return torch.logsumexp(joint, -1)
 
     def _log_joint(self, k: int, means: Tensor, target: Tensor) -> Tensor:
         """Up to a constant."""
         mixture = self.candidate(k)
-        residuals = (target[:, None] - mixture.intercept - means) / mixture.sigma
+        differences = target[:, None] - mixture.intercept - means
+        residuals = differences / mixture.sigma
         level = mixture.weights.log() - mixture.sigma.log()
-        return level - 0.5 * residuals**2
+        distances = 0.5 * residuals**2
+        return level - distances
 
 
 def of_occupied(memberships: Tensor, occupied: Tensor) -> np.ndarray:
@@ -117,7 +123,8 @@ def of_occupied(memberships: Tensor, occupied: Tensor) -> np.ndarray:
     r = memberships[:, occupied]
     total = r.sum(-1, keepdim=True)
     equal = 1 / r.shape[-1]
-    return torch.where(total > 0, r / total, equal).cpu().numpy()
+    shares = torch.where(total > 0, r / total, equal)
+    return shares.cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -187,4 +194,5 @@ def predict_linear(theta: Tensor, psi: Tensor, f0: Tensor) -> Tensor:
 
     Of one direction (k,), or C of them (C, k): (m,) or (C, m).
     """
-    return f0 + theta.to(psi.dtype) @ psi.mT
+    coefficients = theta.to(psi.dtype)
+    return f0 + coefficients @ psi.mT

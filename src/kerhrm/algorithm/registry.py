@@ -22,7 +22,8 @@ def _check(name: str, kind: Any) -> None:
         hint = "let its package's entry point load to one"
         raise KerhrmError("it is not a subclass of Penalty", hint)
     if inspect.isabstract(kind):
-        lacks = ", ".join(sorted(kind.__abstractmethods__))
+        missing = sorted(kind.__abstractmethods__)
+        lacks = ", ".join(missing)
         raise KerhrmError(f"{kind.__name__} lacks {lacks}", "write it")
     kind()  # without arguments, as M_p makes one
 

@@ -117,7 +117,8 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
         shares[draw] = _share_of(times @ parts)
     low, high = np.quantile(shares, [0.025, 0.975])
     names = environment_names(len(sizes))
-    now = sizes[smallest] / sizes.sum()
+    total = sizes.sum()
+    now = sizes[smallest] / total
     return BreakEven(
         environment=names[smallest],
         share=_share_of(parts.sum(0)),

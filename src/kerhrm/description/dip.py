@@ -51,7 +51,8 @@ class Dip:
 
 def dip_test(sample: np.ndarray) -> Dip:
     """Dip of a sample (n,), of more than 4 000 values every so many of the sorted."""
-    ordered = np.sort(np.asarray(sample, float))
+    floats = np.asarray(sample, float)
+    ordered = np.sort(floats)
     last = len(ordered) - 1
     if len(ordered) > MAX_ROWS:
         even = np.linspace(0, last, MAX_ROWS)
@@ -66,7 +67,8 @@ def dip(sample: np.ndarray) -> float:
     """Hartigan's dip of a sample (n,)."""
     floats = np.asarray(sample, float)
     values, counts = np.unique(floats, return_counts=True)
-    above = np.cumsum(counts).astype(float)  # n F at each value
+    cumulative = np.cumsum(counts)
+    above = cumulative.astype(float)  # n F at each value
     below = above - counts  # and just before it
     n = above[-1]
     low = 0
@@ -96,8 +98,10 @@ def dip(sample: np.ndarray) -> float:
             left = int(convex[next_convex - 1])
         to_minorant = f_above - minorant
         to_majorant = majorant - f_below
-        outside_left = to_minorant[:left].max(initial=0.0)
-        outside_right = to_majorant[right + 1 :].max(initial=0.0)
+        gaps_left = to_minorant[:left]
+        outside_left = gaps_left.max(initial=0.0)
+        gaps_right = to_majorant[right + 1 :]
+        outside_right = gaps_right.max(initial=0.0)
         largest = max(largest, outside_left, outside_right)
         if (left, right) == (0, high - low):
             break
@@ -109,7 +113,8 @@ def dip(sample: np.ndarray) -> float:
 def _hull(x: np.ndarray, heights: np.ndarray, sign: float) -> np.ndarray:
     """Numbers of the points on the lower hull of points (m,), sign 1; upper, -1."""
     xs = x.tolist()
-    ys = (sign * heights).tolist()
+    signed = sign * heights
+    ys = signed.tolist()
     hull: list[int] = []
     for i, (a, b) in enumerate(zip(xs, ys, strict=True)):
         while len(hull) > 1:
@@ -127,13 +132,16 @@ def _hull(x: np.ndarray, heights: np.ndarray, sign: float) -> np.ndarray:
 
 def _p_value(found: float, n: int) -> float:
     """Share of uniform samples of n values with a dip as large, interpolated."""
-    sizes = np.array(list(QUANTILES))
-    table = np.array(list(QUANTILES.values()))
+    sizes_of_samples = list(QUANTILES)
+    sizes = np.array(sizes_of_samples)
+    rows_of_quantiles = list(QUANTILES.values())
+    table = np.array(rows_of_quantiles)
     roots = np.sqrt(sizes)
     root = np.sqrt(n)
     quantiles = [np.interp(root, roots, column) for column in table.T]
     scaled_dip = root * found
     if scaled_dip < quantiles[0]:
         return 1.0
-    logarithm = np.interp(scaled_dip, quantiles, np.log(LEVELS))
+    log_levels = np.log(LEVELS)
+    logarithm = np.interp(scaled_dip, quantiles, log_levels)
     return float(np.exp(logarithm))

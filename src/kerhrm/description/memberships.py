@@ -17,12 +17,15 @@ def environments(
     and its ``noise``, the standard deviation around its regression."""
     _, number = memberships.shape
     likeliest = memberships.argmax(1)
+    shares = np.average(memberships, axis=0, weights=rows.weights)
+    counts = np.bincount(likeliest, minlength=number)
     columns = {
-        "share": np.average(memberships, axis=0, weights=rows.weights),
-        "rows": np.bincount(likeliest, minlength=number),
+        "share": shares,
+        "rows": counts,
         "noise": [regression.noise for regression in regressions],
     }
-    return pd.DataFrame(columns, environment_names(number))
+    names = environment_names(number)
+    return pd.DataFrame(columns, names)
 
 
 def certain_rows(
@@ -58,10 +61,12 @@ def rootogram(memberships: np.ndarray) -> pd.DataFrame:
     them are environments that are told apart.
     """
     edges = np.linspace(0, 1, BINS + 1)
-    index = pd.IntervalIndex.from_breaks(edges.round(1), name="membership")
+    rounded = edges.round(1)
+    index = pd.IntervalIndex.from_breaks(rounded, name="membership")
     _, number = memberships.shape
     counts = np.empty((BINS, number))
     for j, column in enumerate(memberships.T):
         counts[:, j], _ = np.histogram(column, edges)
     names = environment_names(number)
-    return pd.DataFrame(np.sqrt(counts), index, names)
+    roots = np.sqrt(counts)
+    return pd.DataFrame(roots, index, names)

@@ -68,21 +68,28 @@ def smallest_changes(
     n = len(x)
     sd = x.std(0)
     sizes = np.abs(x).max(0, initial=0.0)
-    varies = sd > 1e-12 * np.maximum(sizes, 1e-300)
-    left = np.full(len(sd), math.nan)
+    positive_sizes = np.maximum(sizes, 1e-300)
+    varies = sd > 1e-12 * positive_sizes
+    n_columns = len(sd)
+    left = np.full(n_columns, math.nan)
     chosen = independent_columns(x)
     n_chosen = len(chosen)
     if n_chosen and n > n_chosen + 1:
         columns = x[:, chosen]
-        centred = columns - columns.mean(0)
-        scaled = centred / sd[chosen]
+        means = columns.mean(0)
+        centred = columns - means
+        scales = sd[chosen]
+        scaled = centred / scales
         correlations = scaled.T @ scaled / n
         inverse = np.linalg.inv(correlations)
         left[chosen] = sd[chosen] ** 2 / np.diag(inverse)
-    standard_error = noise / np.sqrt(n * left * share * (1 - share))
+    variance_of_design = n * left * share * (1 - share)
+    standard_error = noise / np.sqrt(variance_of_design)
     known = STANDARD_ERRORS * standard_error
     spread = np.where(varies, sd, math.nan)
-    in_residual_sds = math.sqrt(visible / (FIFTH * (1 - FIFTH)))
+    variance_of_fifth = FIFTH * (1 - FIFTH)
+    in_residual_sds = math.sqrt(visible / variance_of_fifth)
     hidden = residual_sd * in_residual_sds / spread
     changes = {"sd": sd, "known": known, "hidden": hidden}
-    return pd.DataFrame(changes, pd.Index(rows.names, name="column"))
+    index = pd.Index(rows.names, name="column")
+    return pd.DataFrame(changes, index)

@@ -62,35 +62,47 @@ def weighted_least_squares(
     design: np.ndarray, y: np.ndarray, r: np.ndarray
 ) -> Regression:
     """Regress y (n,) on a design (n, p); rows count r (n,), 0 or more."""
-    weighted = design * r[:, None]
+    column_of_weights = r[:, None]
+    weighted = design * column_of_weights
     gram = design.T @ weighted
-    squared_lengths = np.maximum(np.diag(gram), 1e-300)
+    diagonal = np.diag(gram)
+    squared_lengths = np.maximum(diagonal, 1e-300)
     scale = np.sqrt(squared_lengths)
     scales = np.outer(scale, scale)
     scaled = gram / scales
     inverse = np.linalg.pinv(scaled, rcond=DEPENDENT, hermitian=True)
     identity = np.diag(inverse @ scaled)
-    determined = np.abs(identity - 1) < 1e-6
+    distance = np.abs(identity - 1)
+    determined = distance < 1e-6
     inverse /= scales
-    coefficients = inverse @ (weighted.T @ y)
-    residuals = y - design @ coefficients
+    moments = weighted.T @ y
+    coefficients = inverse @ moments
+    fitted = design @ coefficients
+    residuals = y - fitted
     leverage = np.einsum("ij,jk,ik->i", weighted, inverse, design)
     left = np.maximum(1 - leverage, 1e-6)
     left_out_residuals = residuals / left
-    scores = weighted * left_out_residuals[:, None]
-    covariance = inverse @ (scores.T @ scores) @ inverse
+    column_of_residuals = left_out_residuals[:, None]
+    scores = weighted * column_of_residuals
+    outer_products = scores.T @ scores
+    covariance = inverse @ outer_products @ inverse
     total = r.sum()
     total_of_squares = (r**2).sum()
-    n_effective = total**2 / max(total_of_squares, 1e-300)
+    positive_squares = max(total_of_squares, 1e-300)
+    n_effective = total**2 / positive_squares
     _, n_coefficients = design.shape
     freedom = max(n_effective - n_coefficients, 1.0)
-    mean_square = float(r @ residuals**2) / max(total, 1e-300)
+    sum_of_squares = float(r @ residuals**2)
+    mean_square = sum_of_squares / max(total, 1e-300)
     noise = np.sqrt(mean_square * n_effective / freedom)
-    variances = np.maximum(np.diag(covariance), 0)
+    diagonal_of_covariance = np.diag(covariance)
+    variances = np.maximum(diagonal_of_covariance, 0)
     errors = np.sqrt(variances)
+    determined_coefficients = np.where(determined, coefficients, np.nan)
+    determined_errors = np.where(determined, errors, np.nan)
     return Regression(
-        coefficients=np.where(determined, coefficients, np.nan),
-        errors=np.where(determined, errors, np.nan),
+        coefficients=determined_coefficients,
+        errors=determined_errors,
         freedom=freedom,
         noise=float(noise),
     )
@@ -98,20 +110,25 @@ def weighted_least_squares(
 
 def independent_columns(x: np.ndarray) -> np.ndarray:
     """Numbers of columns (n, d) that vary, and are no sums of others and a constant."""
-    centred = x - x.mean(0)
+    means = x.mean(0)
+    centred = x - means
     scale = centred.std(0)
     sizes = np.abs(x).max(0)
     largest = np.maximum(sizes, 1e-300)
-    varies = np.flatnonzero(scale > 1e-12 * largest)
+    floor = 1e-12 * largest
+    varies = np.flatnonzero(scale > floor)
     if not len(varies):
         return varies
-    standardised = centred[:, varies] / scale[varies]
+    varying = centred[:, varies]
+    standardised = varying / scale[varies]
     _, r, pivots = qr(standardised, mode="economic", pivoting=True)
-    left = np.abs(np.diag(r)) / np.sqrt(len(x))
+    diagonal = np.abs(np.diag(r))
+    left = diagonal / np.sqrt(len(x))
     independent = left**2 > DEPENDENT
     pivots_with_size = pivots[: len(left)]
     chosen = pivots_with_size[independent]
-    return np.sort(varies[chosen])
+    columns = varies[chosen]
+    return np.sort(columns)
 
 
 def environment_regressions(
@@ -123,12 +140,15 @@ def environment_regressions(
     Left out are sums of other columns, and, where an environment has fewer than five
     rows for each, those whose slopes on their own differ least.
     """
-    r = memberships * rows.weights[:, None]
+    column_of_weights = rows.weights[:, None]
+    r = memberships * column_of_weights
     chosen = independent_columns(rows.x)
     totals = r.sum(0)
     totals_of_squares = (r**2).sum(0)
-    n_effective = totals**2 / np.maximum(totals_of_squares, 1e-300)
-    n_coefficients = int(n_effective.min() / ROWS_PER_COEFFICIENT)
+    positive_squares = np.maximum(totals_of_squares, 1e-300)
+    n_effective = totals**2 / positive_squares
+    n_rows = n_effective.min()
+    n_coefficients = int(n_rows / ROWS_PER_COEFFICIENT)
     most = max(1, n_coefficients - 1)
     if len(chosen) > most:
         alone = [_difference_alone(rows.x[:, j], rows.y, r) for j in chosen]
@@ -139,7 +159,8 @@ def environment_regressions(
     x = rows.x[:, chosen]
     mean = np.average(x, axis=0, weights=rows.weights)
     constant = np.ones(len(x))
-    design = np.column_stack([constant, x - mean])
+    centred = x - mean
+    design = np.column_stack([constant, centred])
     regressions = [weighted_least_squares(design, rows.y, part) for part in r.T]
     names = [LEVEL, *(rows.names[j] for j in chosen)]
     n_left_out = len(rows.names) - len(chosen)
@@ -159,12 +180,15 @@ def _difference_alone(column: np.ndarray, y: np.ndarray, r: np.ndarray) -> float
 def differences(regressions: list[Regression]) -> np.ndarray:
     """Largest difference (p,) of each coefficient between two environments, in its
     standard errors."""
-    largest = np.zeros(len(regressions[0].coefficients))
+    n_coefficients = len(regressions[0].coefficients)
+    largest = np.zeros(n_coefficients)
     for first, second in itertools.combinations(regressions, 2):
         variances = first.errors**2 + second.errors**2
         errors = np.sqrt(variances)
-        difference = np.abs(first.coefficients - second.coefficients)
-        ratio = difference / np.maximum(errors, 1e-300)
+        signed = first.coefficients - second.coefficients
+        difference = np.abs(signed)
+        positive_errors = np.maximum(errors, 1e-300)
+        ratio = difference / positive_errors
         comparable = np.nan_to_num(ratio)
         largest = np.maximum(largest, comparable)
     return largest
@@ -180,11 +204,13 @@ def slopes(
     constant is one of them.  Intervals are too narrow, as the module says.
     """
     difference = differences(regressions)
-    ranked = sorted(range(len(names)), key=lambda j: (-difference[j], names[j]))
+    numbers = range(len(names))
+    ranked = sorted(numbers, key=lambda j: (-difference[j], names[j]))
     environments = environment_names(len(regressions))
     lines = []
     for j in ranked[:most]:
-        for environment, fitted in zip(environments, regressions, strict=True):
+        pairs = zip(environments, regressions, strict=True)
+        for environment, fitted in pairs:
             coefficient = fitted.coefficients[j]
             quantile = stats.t.ppf(0.975, fitted.freedom)
             half = quantile * fitted.errors[j]

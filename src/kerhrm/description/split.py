@@ -101,9 +101,10 @@ def likely_split(rows: DescribedRows, seed: int = 0) -> Split | None:
     if n < 4 * p:
         return None
     drawn = _drawn(n, seed)
-    of_fit = psi[drawn], y[drawn], weights[drawn]
+    of_fit = (psi[drawn], y[drawn], weights[drawn])
     best: dict[int, _Candidate] = {}
-    for number in progress(range(1, MOST + 1), "numbers of components"):
+    numbers = range(1, MOST + 1)
+    for number in progress(numbers, "numbers of components"):
         kinds_of_noise = (False,) if number == 1 else (False, True)
         for own_noise in kinds_of_noise:
             candidate = _fit(*of_fit, number, own_noise=own_noise, seed=seed)
@@ -118,9 +119,11 @@ def likely_split(rows: DescribedRows, seed: int = 0) -> Split | None:
     chosen = min(several, key=lambda candidate: candidate.icl)
     lines = [candidate.line() for candidate in best.values()]
     memberships = _memberships(chosen.mixture, psi, y)
+    index = pd.Index(best, name="K")
+    candidates = pd.DataFrame(lines, index)
     return Split(
         memberships=memberships,
-        candidates=pd.DataFrame(lines, pd.Index(best, name="K")),
+        candidates=candidates,
         own_noise=chosen.own_noise,
     )
 
@@ -151,20 +154,27 @@ def _standardised(rows: DescribedRows) -> tuple[Tensor, Tensor, Tensor]:
     """Columns and a constant (n, p), targets (n,) and weights (n,), in units of their
     standard deviations."""
     scale = rows.x.std(0)
-    sizes = np.abs(rows.x).max(0)
+    inputs_size = np.abs(rows.x)
+    sizes = inputs_size.max(0)
     largest = np.maximum(sizes, 1e-300)
     varies = scale > 1e-12 * largest
-    centred = rows.x - rows.x.mean(0)
-    x = centred[:, varies] / scale[varies]
+    means = rows.x.mean(0)
+    centred = rows.x - means
+    varying = centred[:, varies]
+    x = varying / scale[varies]
     n_coefficients = len(x) // ROWS_PER_COEFFICIENT
     most = max(1, n_coefficients - 1)
     components = leading(x, most)
-    mean_square = (components**2).mean(0)
+    squares = components**2
+    mean_square = squares.mean(0)
     size = np.sqrt(mean_square)
     unit = np.where(size > 0, size, 1.0)
-    psi = torch.from_numpy(components / unit)
-    centred_y = rows.y - rows.y.mean()
-    y = torch.from_numpy(centred_y / rows.y.std())
+    scaled = components / unit
+    psi = torch.from_numpy(scaled)
+    mean_y = rows.y.mean()
+    centred_y = rows.y - mean_y
+    scaled_y = centred_y / rows.y.std()
+    y = torch.from_numpy(scaled_y)
     weights = torch.from_numpy(rows.weights)
     return psi, y, weights
 
@@ -188,26 +198,33 @@ def _fit(
     starts = _starts(psi, y, number, seed)
     em = EM(per_cluster=own_noise, max_iter=100)
     mixtures = fit_mixture(psi, y, starts, ridge=RIDGE, point_weights=weights, em=em)
-    large_enough = (mixtures.weights >= MIN_SHARE).all(-1)
+    large = mixtures.weights >= MIN_SHARE
+    large_enough = large.all(-1)
     least_noise = mixtures.sigma.amin(-1)
     largest_noise = mixtures.sigma.amax(-1)
     noise_ratio = least_noise / largest_noise
-    usable = large_enough & (noise_ratio > MIN_RATIO)
+    both_noisy = noise_ratio > MIN_RATIO
+    usable = large_enough & both_noisy
     if not bool(usable.any()):
         return None
     likelihood = mixtures.log_likelihood(psi, y, point_weights=weights)
     likelihood_of_usable = likelihood.masked_fill(~usable, -torch.inf)
     best = int(likelihood_of_usable.argmax())
-    r = mixtures.responsibilities(psi, y)[best]
-    entropies = torch.special.xlogy(r, r).sum(-1)
-    entropy = -float(weights @ entropies)
+    responsibilities = mixtures.responsibilities(psi, y)
+    r = responsibilities[best]
+    terms = torch.special.xlogy(r, r)
+    entropies = terms.sum(-1)
+    total_entropy = weights @ entropies
+    entropy = -float(total_entropy)
     n_noises = number if own_noise else 1
     n_parameters = number * p + number - 1 + n_noises
     best_likelihood = float(likelihood[best])
-    bic = -2 * n * best_likelihood + n_parameters * np.log(n)
+    cost = n_parameters * np.log(n)
+    bic = -2 * n * best_likelihood + cost
     icl = bic + 2 * entropy
+    mixture = mixtures.take(best)
     return _Candidate(
-        mixture=mixtures.take(best),
+        mixture=mixture,
         own_noise=own_noise,
         bic=float(bic),
         icl=float(icl),
@@ -222,29 +239,41 @@ def _starts(psi: Tensor, y: Tensor, number: int, seed: int) -> Tensor:
     """
     n, p = psi.shape
     if number == 1:
-        return torch.ones(1, n, 1).to(psi)
-    solution = torch.linalg.lstsq(psi, y[:, None]).solution
+        everyone = torch.ones(1, n, 1)
+        return everyone.to(psi)
+    column = y[:, None]
+    fitted = torch.linalg.lstsq(psi, column)
+    solution = fitted.solution
     coefficients = solution[:, 0]
-    e = y - psi @ coefficients
+    predictions = psi @ coefficients
+    e = y - predictions
     scores = [e, e.abs()]
     n_directed = min(p - 1, DIRECTED)
     for j in range(n_directed):
-        scores.append(e * psi[:, j])
+        product = e * psi[:, j]
+        scores.append(product)
     directed = []
     for score in scores:
-        ranks = score.argsort(stable=True).argsort()
+        order = score.argsort(stable=True)
+        ranks = order.argsort()
         parts = ranks * number // n
-        directed.append(one_hot(parts, number).to(psi))
+        indicators = one_hot(parts, number)
+        directed.append(indicators.to(psi))
     random = random_starts(seed, RANDOM_STARTS, n, number, "description")
-    return torch.cat([torch.stack(directed), random.to(psi)])
+    directed_starts = torch.stack(directed)
+    return torch.cat([directed_starts, random.to(psi)])
 
 
 def _memberships(mixture: Mixture, psi: Tensor, y: Tensor) -> np.ndarray:
     """Memberships (n, K), the largest component first."""
     largest_first = mixture.weights.argsort(descending=True, stable=True)
-    residuals = y[:, None] - psi @ mixture.theta.mT
+    means = psi @ mixture.theta.mT
+    residuals = y[:, None] - means
     squares = residuals**2
-    distances = squares / (2 * mixture.sigma**2)
-    joint = mixture.weights.log() - mixture.sigma.log() - distances
+    doubled_variance = 2 * mixture.sigma**2
+    distances = squares / doubled_variance
+    level = mixture.weights.log() - mixture.sigma.log()
+    joint = level - distances
     memberships = torch.softmax(joint, -1)
-    return memberships[:, largest_first].numpy()
+    in_order = memberships[:, largest_first]
+    return in_order.numpy()

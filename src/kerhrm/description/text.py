@@ -40,16 +40,19 @@ def lines(description: "Description") -> list[str]:
     if d.mark:
         found += ["", split_line(d)]
     if d.environments is not None:
-        found += ["", *_table_lines(table_of(d))]
+        table = table_of(d)
+        found += ["", *_table_lines(table)]
     if d.slopes is not None:
-        found += ["", slopes_heading(d), *_table_lines(slopes_of(d))]
+        table_of_slopes = slopes_of(d)
+        found += ["", slopes_heading(d), *_table_lines(table_of_slopes)]
     if d.tree is not None:
         rules = [f"  {escaped(rule)}" for rule in rules_of(d)]
         found += ["", told_apart(d), *rules]
     if d.stability is not None:
         found += ["", f"stability: {d.stability}"]
     if not d.detected:
-        found += ["", CHANGES, *_table_lines(changes_of(d))]
+        table_of_changes = changes_of(d)
+        found += ["", CHANGES, *_table_lines(table_of_changes)]
     if d.notes:
         found += ["", *d.notes]
     return found
@@ -69,16 +72,19 @@ def to_html(description: "Description") -> str:
     if d.mark:
         parts.append(_paragraph(split_line(d)))
     if d.environments is not None:
-        parts.append(table_of(d).to_html(border=0))
+        environments = table_of(d)
+        parts.append(environments.to_html(border=0))
     if d.slopes is not None:
         parts.append(_paragraph(slopes_heading(d)))
-        parts.append(slopes_of(d).to_html(border=0))
+        slopes = slopes_of(d)
+        parts.append(slopes.to_html(border=0))
     if d.tree is not None:
         parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     if d.stability is not None:
         parts.append(_paragraph(f"stability: {d.stability}"))
     parts.append(_paragraph(CHANGES))
-    parts.append(changes_of(d).to_html(border=0))
+    changes = changes_of(d)
+    parts.append(changes.to_html(border=0))
     for note in d.notes:
         parts.append(_paragraph(note))
     return "".join(parts)
@@ -108,7 +114,8 @@ def table_of(description: "Description") -> pd.DataFrame:
     assert d.memberships is not None
     assert d.certain is not None
     certain = {}
-    for name, labels in d.certain.groupby("environment")["row"]:
+    labels_of_environments = d.certain.groupby("environment")["row"]
+    for name, labels in labels_of_environments:
         texts = [escaped(str(label))[:ROW] for label in labels]
         certain[name] = ", ".join(texts)
     names = d.environments.index
@@ -118,8 +125,10 @@ def table_of(description: "Description") -> pd.DataFrame:
     lines = []
     for name, environment in d.environments.iterrows():
         size = int(environment["rows"])
-        of_members = memberships.loc[likeliest == name, name]
-        sure = (of_members >= SURE).mean()
+        is_likeliest = likeliest == name
+        of_members = memberships.loc[is_likeliest, name]
+        is_sure = of_members >= SURE
+        sure = is_sure.mean()
         line = {
             "likeliest for": f"{size} rows ({size / total:.0%})",
             "sure of them": f"{sure:.0%}",
@@ -187,7 +196,8 @@ def changes_of(description: "Description") -> pd.DataFrame:
     fitted = description.detected and description.split == "fit"
     hidden = AS_DETECTED if fitted else A_FIFTH
     headings = {"sd": SD, "known": KNOWN, "hidden": hidden}
-    shown = changes.iloc[:MOST_COLUMNS].rename(columns=headings)
+    first_columns = changes.iloc[:MOST_COLUMNS]
+    shown = first_columns.rename(columns=headings)
     names = [shortened(name) for name in shown.index]
     shown.index = pd.Index(names)
     return shown.map(number)

@@ -97,7 +97,8 @@ def _rules(
     tree: DecisionTreeClassifier, rows: DescribedRows, memberships: np.ndarray
 ) -> list[str]:
     """A rule for each leaf of a fitted tree."""
-    names = environment_names(memberships.shape[1])
+    _, n_environments = memberships.shape
+    names = environment_names(n_environments)
     fitted = tree.tree_
     leaf_of_row = tree.apply(rows.x)
     rules = []
@@ -109,7 +110,8 @@ def _rules(
         if left == right:
             inside = leaf_of_row == node
             n_rows = inside.sum()
-            shares = memberships[inside].mean(0)
+            memberships_inside = memberships[inside]
+            shares = memberships_inside.mean(0)
             best = int(shares.argmax())
             path = " and ".join(conditions.values())
             where = f"if {path}" if path else "everywhere"
@@ -118,7 +120,9 @@ def _rules(
             return
         j = fitted.feature[node]
         column = rows.x[:, j]
-        below, above = _sides(rows.names[j], column, fitted.threshold[node])
+        threshold = fitted.threshold[node]
+        name = rows.names[j]
+        below, above = _sides(name, column, threshold)
         descend(left, conditions | {(j, "below"): below})
         descend(right, conditions | {(j, "above"): above})
 

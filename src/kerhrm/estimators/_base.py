@@ -57,16 +57,20 @@ class TableEstimator(TaskTags):
     n_jobs: int | None
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state |= dict.fromkeys(self._unsaved & state.keys())
+        attributes = super().__getstate__()
+        state = dict(attributes)
+        present = self._unsaved & state.keys()
+        state |= dict.fromkeys(present)
         return stored(state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(restored(state))
+        attributes = restored(state)
+        super().__setstate__(attributes)
 
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
         """Outputs (m,) of a network, at points (m, d)."""
-        return predictor(x.double())
+        points = x.double()
+        return predictor(points)
 
     def _outputs(self, X: Any) -> np.ndarray:
         """f(x) of a table's rows (m,), in the units of the fit."""
@@ -74,13 +78,13 @@ class TableEstimator(TaskTags):
         x = read_features(self, X, reset=False)
         if (text := outside(x, self._range, self)) is not None:
             warn(text, DataWarning)
-        predictor = self._predictor.to(resolve_device(self.device))
+        device = resolve_device(self.device)
+        predictor = self._predictor.to(device)
         outputs = self._in_blocks(lambda points: self._evaluate(predictor, points), x)
-        if not np.isfinite(outputs).all():
-            text = (
-                f"{(~np.isfinite(outputs)).sum()} predictions are not finite; "
-                "look for outliers"
-            )
+        finite = np.isfinite(outputs)
+        if not finite.all():
+            n_others = (~finite).sum()
+            text = f"{n_others} predictions are not finite; look for outliers"
             warn(text, ConvergenceWarning)
         return outputs
 
@@ -92,10 +96,11 @@ class TableEstimator(TaskTags):
         outputs = np.empty(len(x))
         with computation(self.n_jobs), torch.no_grad():
             for start in range(0, len(x), BLOCK):
-                rows = slice(start, start + BLOCK)
-                outputs[rows] = (
-                    function(self._units.inputs(x[rows]).to(device)).cpu().numpy()
-                )
+                stop = start + BLOCK
+                rows = slice(start, stop)
+                inputs = self._units.inputs(x[rows])
+                of_rows = function(inputs.to(device))
+                outputs[rows] = of_rows.cpu().numpy()
         return outputs
 
     def _calmer(self) -> str:
@@ -121,9 +126,12 @@ class TableEstimator(TaskTags):
         """Predict labels of ``classes_``, or numbers in the target's own unit,
         (n_samples,)."""
         outputs = self._outputs(X)
-        if self._units.classes is None:
-            return outputs * self._units.y_scale + self._units.y_mean
-        return np.asarray(self._units.classes[(outputs > 0).astype(int)])
+        units = self._units
+        if units.classes is None:
+            return outputs * units.y_scale + units.y_mean
+        positive = outputs > 0
+        labels = units.classes[positive.astype(int)]
+        return np.asarray(labels)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy in classification, R^2 in regression; the higher the better.
@@ -133,12 +141,15 @@ class TableEstimator(TaskTags):
         """
         X, y = unloaded(X, y)
         predicted = self.predict(X)
-        target = read_target(y, len(predicted), self._task, varies=False, table=X)
-        weights = read_weights(sample_weight, len(predicted), X)
+        n = len(predicted)
+        target = read_target(y, n, self._task, varies=False, table=X)
+        weights = read_weights(sample_weight, n, X)
         if self._units.classes is None:
-            return float(r2_score(target, predicted, sample_weight=weights))
+            share = r2_score(target, predicted, sample_weight=weights)
+            return float(share)
         self._units.target(target)  # which refuses another label
-        return float(accuracy_score(target, predicted, sample_weight=weights))
+        accuracy = accuracy_score(target, predicted, sample_weight=weights)
+        return float(accuracy)
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> np.ndarray:
@@ -153,24 +164,34 @@ class TableEstimator(TaskTags):
         f(x)) / 2, cut at 0 and 1, is the second class's; with a logistic loss it is 1 /
         (1 + exp(-f(x))).
         """
-        second = self._second(self._outputs(X))
-        return np.column_stack([1 - second, second])
+        outputs = self._outputs(X)
+        second = self._second(outputs)
+        first = 1 - second
+        return np.column_stack([first, second])
 
     def _second(self, outputs: np.ndarray) -> np.ndarray:
         """Probabilities (n,) of the second class, of outputs (n,)."""
         if self._logistic:
-            return np.asarray(1 / (1 + np.exp(-np.clip(outputs, -500, 500))))
-        return np.clip((1 + outputs) / 2, 0.0, 1.0)
+            clipped = np.clip(outputs, -500, 500)
+            odds_against = np.exp(-clipped)
+            probability = 1 / (1 + odds_against)
+            return np.asarray(probability)
+        share = (1 + outputs) / 2
+        return np.clip(share, 0.0, 1.0)
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
     """Keep what predicts, and warn if its outputs are not finite at training points."""
     with torch.no_grad():
-        finite = bool(torch.isfinite(estimator._evaluate(predictor, x[:BLOCK])).all())
+        outputs = estimator._evaluate(predictor, x[:BLOCK])
+        finite_outputs = torch.isfinite(outputs)
+    finite = bool(finite_outputs.all())
     if not finite:
-        text = f"the training diverged: outputs are not finite; {estimator._calmer()}"
+        advice = estimator._calmer()
+        text = f"the training diverged: outputs are not finite; {advice}"
         warn(text, ConvergenceWarning)
-    estimator._predictor = predictor.to(torch.device("cpu"))
+    cpu = torch.device("cpu")
+    estimator._predictor = predictor.to(cpu)
 
 
 @contextlib.contextmanager
@@ -191,7 +212,8 @@ def computation(n_jobs: Any) -> Iterator[None]:
             stack.enter_context(torch.device("cpu"))
         for device in ("cpu", "cuda"):
             if torch.is_autocast_enabled(device):
-                stack.enter_context(torch.autocast(device, enabled=False))
+                off = torch.autocast(device, enabled=False)
+                stack.enter_context(off)
         yield
 
 
@@ -240,4 +262,6 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 def _out_of_memory(error: BaseException) -> bool:
     text = str(error) if isinstance(error, RuntimeError) else ""
     words = "can't allocate memory", "out of memory"
-    return isinstance(error, MemoryError) or any(word in text for word in words)
+    if isinstance(error, MemoryError):
+        return True
+    return any(word in text for word in words)

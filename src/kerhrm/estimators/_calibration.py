@@ -20,17 +20,22 @@ def sigmoid_slope(
 ) -> float:
     """Slope a of the sigmoid, of outputs (n,), labels (n,), bool, and weights (n,)."""
     if weights is None:
-        weights = np.ones(len(outputs))
-    n_positive = weights[positive].sum()
-    n_negative = weights[~positive].sum()
+        n_points = len(outputs)
+        weights = np.ones(n_points)
+    of_positive = weights[positive]
+    n_positive = of_positive.sum()
+    of_negative = weights[~positive]
+    n_negative = of_negative.sum()
     high = (n_positive + 1) / (n_positive + 2)
     low = 1 / (n_negative + 2)
     target = np.where(positive, high, low)
 
     def log_loss(slope: float) -> float:
         scores = slope * outputs
-        losses = np.logaddexp(0, scores) - target * scores
-        return float(weights @ losses)
+        expected = target * scores
+        losses = np.logaddexp(0, scores) - expected
+        total = weights @ losses
+        return float(total)
 
     found = minimize_scalar(log_loss, bounds=(0, STEEPEST), method="bounded")
     return float(found.x)
@@ -38,4 +43,7 @@ def sigmoid_slope(
 
 def probabilities(outputs: np.ndarray, slope: float) -> np.ndarray:
     """Probabilities (n,) of the second label."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(slope * outputs, -500, 500))))
+    scores = np.clip(slope * outputs, -500, 500)
+    odds_against = np.exp(-scores)
+    probability = 1 / (1 + odds_against)
+    return np.asarray(probability)

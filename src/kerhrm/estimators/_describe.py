@@ -149,21 +149,26 @@ class Describing:
         x = read_features(self, X, reset=False)
         low, high = self._range
         with np.errstate(invalid="ignore"):
-            slack = BEYOND * (high - low)
-            far = (x < low - slack) | (x > high + slack)
-        names = getattr(self, "feature_names_in_", range(x.shape[1]))
-        table = pd.DataFrame(
-            {
-                "low": low,
-                "high": high,
-                "rows": ((x < low) | (x > high)).sum(0),
-                "far": far.sum(0),
-                "least": x.min(0),
-                "largest": x.max(0),
-            },
-            pd.Index(names, name="column"),
-        )
-        found = table[table["rows"] > 0]
+            width = high - low
+            slack = BEYOND * width
+            far_below = x < low - slack
+            far_above = x > high + slack
+            far = far_below | far_above
+        outside_of_range = (x < low) | (x > high)
+        columns = {
+            "low": low,
+            "high": high,
+            "rows": outside_of_range.sum(0),
+            "far": far.sum(0),
+            "least": x.min(0),
+            "largest": x.max(0),
+        }
+        numbered = range(x.shape[1])
+        names = getattr(self, "feature_names_in_", numbered)
+        index = pd.Index(names, name="column")
+        table = pd.DataFrame(columns, index)
+        some_rows = table["rows"] > 0
+        found = table[some_rows]
         return found.sort_values("rows", ascending=False, kind="stable")
 
 
@@ -172,8 +177,10 @@ def _times(stability: Any) -> int:
 
     Raises KerhrmError if it is no whole number of 0 or more.
     """
-    whole = isinstance(stability, numbers.Integral) and not isinstance(stability, bool)
+    truth_value = isinstance(stability, bool)
+    whole = isinstance(stability, numbers.Integral) and not truth_value
     if not whole or stability < 0:
         problem = "stability must be a whole number of 0 or more; got"
-        raise KerhrmError(f"{problem} {shown(stability)}", "use stability=10")
+        got = shown(stability)
+        raise KerhrmError(f"{problem} {got}", "use stability=10")
     return int(stability)

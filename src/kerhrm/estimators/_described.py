@@ -65,16 +65,24 @@ class FittedTable:
         n = len(x)
         target = read_target(given.y, n, model._task, table=given.X)
         weights = read_weights(given.sample_weight, n, given.X)
-        _check_alike(model, x if weights is None else x[weights > 0], n)
-        y = model._units.target(target).double().numpy()
-        y = (y + 1) / 2 if model._task == "classification" else target.astype(float)
+        weighted = x
+        if weights is not None:
+            weighted = x[weights > 0]
+        _check_alike(model, weighted, n)
+        labels = model._units.target(target)
+        y = target.astype(float)
+        if model._task == "classification":
+            signs = labels.double().numpy()
+            y = (signs + 1) / 2
         index = getattr(given.X, "index", None)
         if not isinstance(index, pd.Index):
             index = pd.RangeIndex(n)
         names = getattr(model, "feature_names_in_", None)
         if names is None:
-            names = [f"column {j}" for j in range(x.shape[1])]
-        rows = DescribedRows.sort(x, y, [str(name) for name in names], index, weights)
+            n_columns = x.shape[1]
+            names = [f"column {j}" for j in range(n_columns)]
+        texts = [str(name) for name in names]
+        rows = DescribedRows.sort(x, y, texts, index, weights)
         return cls(x, target, weights, given.auxiliary, index, rows)
 
     def fitted_again(
@@ -85,37 +93,49 @@ class FittedTable:
         With the model's K, k, alpha and iteration, and neither a pre-test nor what
         compares with ERM; None if these rows cannot be fitted.
         """
-        twin = clone(model).set_params(**_chosen(model), random_state=seed)
+        unfitted = clone(model)
+        parameters = _chosen(model)
+        twin = unfitted.set_params(**parameters, random_state=seed)
         some = self.rows.order[half]
+        weights = self.weights
+        if weights is not None:
+            weights = weights[some]
+        auxiliary = _some(self.auxiliary, some)
         given = GivenRows(
-            self.x[some],
-            self.target[some],
-            sample_weight=None if self.weights is None else self.weights[some],
-            auxiliary=_some(self.auxiliary, some),
+            self.x[some], self.target[some], sample_weight=weights, auxiliary=auxiliary
         )
         try:
-            prepared = twin._prepare(given, fit_options(twin))
+            options = fit_options(twin)
+            prepared = twin._prepare(given, options)
             prepared, _ = twin._pretest(prepared)
             twin._loop(prepared)
         except KerhrmError:
             return None
         order = self.rows.order
         if self.auxiliary is None:
-            memberships = twin._inferred.of_targets(self.x[order], self.target[order])
+            x = self.x[order]
+            memberships = twin._inferred.of_targets(x, self.target[order])
         else:
-            z = twin._columns.read(self.auxiliary, len(self.x), self.x)
+            n_rows = len(self.x)
+            z = twin._columns.read(self.auxiliary, n_rows, self.x)
             of_rows = twin._inferred.auxiliary.environments_of(z)
-            memberships = of_rows.cpu().numpy()[order]
-        return np.asarray(memberships.argmax(1))
+            in_order = of_rows.cpu().numpy()
+            memberships = in_order[order]
+        likeliest = memberships.argmax(1)
+        return np.asarray(likeliest)
 
     def residuals(self, model: Any) -> np.ndarray:
         """Residuals (n,) of ERM in the sorted rows, in the target's unit."""
-        erm = model._simple["ERM"].to(resolve_device(model.device))
-        outputs = model._in_blocks(erm, self.x)[self.rows.order]
+        device = resolve_device(model.device)
+        erm = model._simple["ERM"].to(device)
+        in_order_given = model._in_blocks(erm, self.x)
+        outputs = in_order_given[self.rows.order]
         units = model._units
         if units.classes is None:
-            return self.rows.y - (outputs * units.y_scale + units.y_mean)
-        return self.rows.y - (outputs + 1) / 2
+            predictions = outputs * units.y_scale + units.y_mean
+        else:
+            predictions = (outputs + 1) / 2
+        return self.rows.y - predictions
 
 
 def _check_alike(model: Any, x: np.ndarray, n: int) -> None:
@@ -123,27 +143,34 @@ def _check_alike(model: Any, x: np.ndarray, n: int) -> None:
     n_fit = len(model.environments_)
     hint = "give the table of the fit, as it was then"
     if n != n_fit:
-        raise KerhrmError(f"the fit had {n_fit} rows, and these are {n}", hint)
+        problem = f"the fit had {n_fit} rows, and these are {n}"
+        raise KerhrmError(problem, hint)
     low, high = model._range
     limited = np.isfinite(low)
-    least, largest = x.min(0)[limited], x.max(0)[limited]
-    if (least != low[limited]).any() or (largest != high[limited]).any():
+    least = x.min(0)[limited]
+    largest = x.max(0)[limited]
+    other_least = least != low[limited]
+    other_largest = largest != high[limited]
+    if other_least.any() or other_largest.any():
         raise KerhrmError("these are other rows than those of the fit", hint)
 
 
 def _chosen(model: Any) -> dict[str, Any]:
     """Parameters of a fit that learns only what the model has chosen."""
+    mixture = model._inferred.mixture
+    _, n_environments = model.environment_proba_.shape
     values: dict[str, Any] = {
-        "k": int(model._inferred.mixture.k[0]),
-        "n_environments": max(2, model.environment_proba_.shape[1]),
+        "k": int(mixture.k[0]),
+        "n_environments": max(2, n_environments),
         "pretest": False,
         "predictor": "linear",
         "if_not_detected": "fit",
         "verbose": 0,
     }
     if model.predictor_ != "erm":
-        values["alpha"] = model.selected_["alpha"]
-        values["n_iterations"] = max(1, model.selected_["iteration"])
+        selected = model.selected_
+        values["alpha"] = selected["alpha"]
+        values["n_iterations"] = max(1, selected["iteration"])
     return values
 
 
@@ -158,30 +185,37 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
     result = model.heterogeneity_
     detected = bool(result is not None and result.detected)
     residuals = table.residuals(model)
-    continuous = model._task == "regression" and len(np.unique(rows.y)) > 2
+    regression = model._task == "regression"
+    continuous = regression and len(np.unique(rows.y)) > 2
     if continuous:
-        residuals = residuals + spread_ties(rows.y, stream(seed, "ties")) - rows.y
+        random = stream(seed, "ties")
+        spread = spread_ties(rows.y, random)
+        residuals = residuals + spread - rows.y
     split, memberships, mixture = _split_of(model, rows, continuous, seed)
     by_losses = _break_even(model, seed)
     verdict, notes = _verdict(model, by_losses, detected)
     if mixture is not None and model._inferred is not None:
-        index = adjusted_rand_score(
-            model.environments_[rows.order], mixture.memberships.argmax(1)
-        )
+        of_fit = model.environments_[rows.order]
+        of_split = mixture.memberships.argmax(1)
+        index = adjusted_rand_score(of_fit, of_split)
         text = "adjusted Rand index of this split and the environments of the fit"
         notes.append(f"{text}: {index:.2f}")
+    visible = float("nan")
+    if result is not None:
+        visible = result.visible
+    mark = _mark(model, split, detected, continuous)
     return Known(
         rows=rows,
         index=table.index,
         verdict=verdict,
         limits=_limits(result),
-        mark=_mark(model, split, detected, continuous),
+        mark=mark,
         detected=detected,
         split=split,
         memberships=memberships,
         residuals=residuals,
         continuous=continuous,
-        visible=float("nan") if result is None else result.visible,
+        visible=visible,
         break_even=by_losses,
         mixture=mixture,
         notes=tuple(notes),
@@ -207,7 +241,8 @@ def _break_even(model: Any, seed: int) -> BreakEven | None:
     """Break-even share of the fit's environments, if KerHRM was fitted."""
     if model._losses is None:
         return None
-    return break_even(Losses(**model._losses), seed)
+    losses = Losses(**model._losses)
+    return break_even(losses, seed)
 
 
 def _verdict(

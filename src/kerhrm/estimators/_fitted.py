@@ -75,21 +75,25 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
                 problem = "environments are told by rows and their targets; y is None"
                 hint = "give y, or fit with auxiliary columns"
                 raise KerhrmError(problem, hint)
-            target = read_target(y, len(x), **self._like(X))
+            like_fit = self._like(X)
+            target = read_target(y, len(x), **like_fit)
             if self._inferred is None:
                 self._units.target(target)  # which refuses what is no label
                 return np.ones((len(x), 1))
             with computation(self.n_jobs):
                 return self._inferred.of_targets(x, target)
         if self._inferred is None or self._inferred.auxiliary is None:
+            n = len(x)
             if auxiliary is not None:
-                self._columns.check(auxiliary, len(x), X)
-            return np.ones((len(x), 1))
+                self._columns.check(auxiliary, n, X)
+            return np.ones((n, 1))
         if auxiliary is None:
             problem = "the fit had auxiliary columns, and these rows have none"
             raise KerhrmError(problem, "give auxiliary=... as well")
-        z = self._columns.read(auxiliary, len(x), X)
-        return self._inferred.auxiliary.environments_of(z).cpu().numpy()
+        n_rows = len(x)
+        z = self._columns.read(auxiliary, n_rows, X)
+        of_rows = self._inferred.auxiliary.environments_of(z)
+        return of_rows.cpu().numpy()
 
     def _like(self, X: Any) -> dict[str, Any]:
         """How the target of rows X is read."""
@@ -111,23 +115,30 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         if auxiliary is not None and self._columns is None:
             problem = "the fit had no auxiliary columns, and these rows have some"
             raise KerhrmError(problem, "leave auxiliary out")
-        y = read_target(y, len(x), **self._like(X))
+        like_fit = self._like(X)
+        y = read_target(y, len(x), **like_fit)
         members: dict[str, np.ndarray] = {}
         inferred = self._inferred
         known = auxiliary is not None
         if inferred is not None and (inferred.auxiliary is None or known):
-            memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
-            members = {f"environment {j}": row for j, row in enumerate(memberships)}
+            memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary)
+            for j, of_environment in enumerate(memberships.T):
+                members[f"environment {j}"] = of_environment
         if groups is not None:
-            members |= indicators(groups, len(x), taken={ALL, *members}, table=X)
+            taken = {ALL, *members}
+            members |= indicators(groups, len(x), taken=taken, table=X)
         device = resolve_device(self.device)
-        models = {name: model.to(device) for name, model in self._simple.items()}
-        others = {name: self._in_blocks(model, x) for name, model in models.items()}
-        target = self._units.target(y).double().numpy()
-        errors = compare({"KerHRM": outputs, **others}, target, members, self._task)
+        of_models = {"KerHRM": outputs}
+        for name, model in self._simple.items():
+            on_device = model.to(device)
+            of_models[name] = self._in_blocks(on_device, x)
+        scaled_target = self._units.target(y)
+        target = scaled_target.double().numpy()
+        errors = compare(of_models, target, members, self._task)
         if self._task == "regression":
             columns = errors.columns.drop("rows")
-            errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
+            root_errors = errors[columns] ** 0.5
+            errors[columns] = root_errors * self._units.y_scale
         return Report(errors, facts(self))
 
     def _calmer(self) -> str:
@@ -146,9 +157,11 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         """Outputs (m,) of a network or, by the first direction of a linearisation, of
         theta."""
         if self.predictor_ != "linear":
-            return predictor(x.double())
+            inputs = x.double()
+            return predictor(inputs)
         f0, along = predictor(x)
-        return f0 + along[:, 0]
+        change = along[:, 0]
+        return f0 + change
 
     def _compare(
         self, prepared: Prepared, environments: Environments, final: Direction
@@ -157,44 +170,49 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         why it is not better, if so."""
         assert self._inferred is not None
         inputs = prepared.inputs
-        y, points = inputs.y_validation, inputs.x_validation.cpu()
+        y = inputs.y_validation
+        points = inputs.x_validation.cpu()
         with torch.no_grad():
-            outputs = self._evaluate(self._predictor, points).numpy()
+            evaluated = self._evaluate(self._predictor, points)
+            outputs = evaluated.numpy()
             models, columns = self._keep_simple(inputs)
-            others = {name: model(points).numpy() for name, model in models.items()}
-        errors = self._errors(
-            {"KerHRM": outputs, **others}, y, inputs.weights_validation, inputs.task
-        )
+            others = {}
+            for name, model in models.items():
+                of_model = model(points)
+                others[name] = of_model.numpy()
+        of_validation = {"KerHRM": outputs, **others}
+        weights = inputs.weights_validation
+        errors = self._errors(of_validation, y, weights, inputs.task)
         report = self.report_ = compare(*errors)
         keep = self.if_not_better == "fit"
         # in environments that are seen ERM may be better: what counts lies beyond them
         if self._inferred.auxiliary is not None:
             self._all_rows = report
             self._keep_losses(*errors)
-            doubt = doubts(*errors)[report.index]
+            all_doubts = doubts(*errors)
+            doubt = all_doubts[report.index]
             worse = worse_than_constant(report, inputs.task, doubt)
-            return None if keep else constant_only(self.heterogeneity_) or worse
+            if keep:
+                return None
+            return constant_only(self.heterogeneity_) or worse
         erm = models["ERM"]
         path = columns.inputs if erm.tangents is None else columns.whole
-        train = inputs.y.double().cpu().numpy()
+        labels = inputs.y.double()
+        train = labels.cpu().numpy()
+        constant = others["constant"][0]
         of_train = {
             "KerHRM": self._unseen(prepared, environments, final),
             "ERM": path.left_out(train, erm.ridge),
-            "constant": np.full(len(train), others["constant"][0]),
+            "constant": np.full(len(train), constant),
         }
-        of_validation = {"KerHRM": outputs, **others}
         errors = self._errors_of_all(inputs, of_train, of_validation)
         report = self._all_rows = compare(*errors)
         self._keep_losses(*errors)
         if keep:
             return None
-        return not_better(
-            report,
-            inputs.task,
-            prepared.options.margin,
-            self.n_features_in_,
-            doubts(*errors)[report.index],
-        )
+        doubt = doubts(*errors)[report.index]
+        margin = prepared.options.margin
+        return not_better(report, inputs.task, margin, self.n_features_in_, doubt)
 
     def _unseen(
         self, prepared: Prepared, environments: Environments, final: Direction
@@ -204,16 +222,22 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         Of labels what the direction gains by a fifth of the points is taken off; of
         numbers residuals are divided by 1 - k / n, as in generalised cross-validation.
         """
-        inputs, problem = prepared.inputs, prepared.problem
+        inputs = prepared.inputs
+        problem = prepared.problem
         with torch.no_grad():
-            outputs = self._evaluate(self._predictor, inputs.x.cpu()).double()
+            points = inputs.x.cpu()
+            evaluated = self._evaluate(self._predictor, points)
+            outputs = evaluated.double()
         if inputs.task == "regression":
             y = inputs.y.double().cpu()
-            k = min(final.k, len(y) // 2)
-            return (y - (y - outputs) / (1 - k / len(y))).numpy()
+            n = len(y)
+            k = min(final.k, n // 2)
+            residuals = (y - outputs) / (1 - k / n)
+            return (y - residuals).numpy()
         seen = final.predict(problem.psi_train, problem.f0_train)
         unseen = left_out(problem, environments, final, prepared.options)
-        return (outputs - (seen - unseen).double().cpu()).numpy()
+        overfit = (seen - unseen).double()
+        return (outputs - overfit.cpu()).numpy()
 
     def _errors_of_all(
         self,
@@ -252,10 +276,14 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         """What :func:`compare` takes, of validation points or of all points."""
         assert self._inferred is not None
         all_points = self._inferred.of_fit()
-        memberships = all_points[len(all_points) - len(y) :]
+        n_before = len(all_points) - len(y)
+        memberships = all_points[n_before:]
         groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
-        counts = None if weights is None else weights.cpu().numpy()
-        return outputs, y.double().cpu().numpy(), groups, task, counts
+        counts = None
+        if weights is not None:
+            counts = weights.cpu().numpy()
+        target = y.double().cpu().numpy()
+        return outputs, target, groups, task, counts
 
     def _second(self, outputs: np.ndarray) -> np.ndarray:
         if self._slope is None:
@@ -266,8 +294,11 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         self, outputs: np.ndarray, y: Tensor, weights: Tensor | None
     ) -> None:
         """Keep the sigmoid of two labels, by outputs of rows that are not seen."""
-        counts = None if weights is None else weights.cpu().numpy()
-        self._slope = sigmoid_slope(outputs, y.cpu().numpy() > 0, counts)
+        counts = None
+        if weights is not None:
+            counts = weights.cpu().numpy()
+        positive = y.cpu().numpy() > 0
+        self._slope = sigmoid_slope(outputs, positive, counts)
 
     def _keep_losses(
         self,

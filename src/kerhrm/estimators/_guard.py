@@ -134,7 +134,8 @@ def not_better(
 def _costs(report: pd.DataFrame) -> bool:
     """Whether KerHRM's share of wrong labels on all rows is clearly above ERM's."""
     ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
-    return bool(ours - erm > COST)
+    cost = ours - erm
+    return bool(cost > COST)
 
 
 def _beside_constant(report: pd.DataFrame) -> float:
@@ -202,14 +203,18 @@ def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
     if not ours > erm or len(report) < 3:
         return None
-    told = [ours, erm] if scale is None else [scale * ours**0.5, scale * erm**0.5]
-    text = f"{told[0]:.3g} against ERM's {told[1]:.3g} on rows like these"
+    told = [ours, erm]
+    if scale is not None:
+        told = [scale * ours**0.5, scale * erm**0.5]
+    own_error, erm_error = told
+    text = f"{own_error:.3g} against ERM's {erm_error:.3g} on rows like these"
     environments = report.drop(index=ALL)
     worst = environments["ERM"].idxmax()
     share = break_even(report, worst)
     if math.isnan(share):
         return text
-    now = environments.loc[worst, "rows"] / environments["rows"].sum()
+    rows = environments["rows"]
+    now = rows.loc[worst] / rows.sum()
     beyond = f"where more than {share:.0%} of the rows are of {worst}"
     return f"{text}; KerHRM is the better one {beyond} ({now:.0%} are now)"
 
@@ -224,6 +229,7 @@ def break_even(report: pd.DataFrame, worst: str) -> float:
     environments = report.drop(index=ALL)
     difference = environments["KerHRM"] - environments["ERM"]
     others = environments.index != worst
-    rest = np.average(difference[others], weights=environments["rows"][others])
+    rows = environments["rows"]
+    rest = np.average(difference[others], weights=rows[others])
     there = difference[worst]
     return float(rest / (rest - there)) if there < 0 < rest else math.nan

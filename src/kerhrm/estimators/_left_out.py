@@ -38,15 +38,20 @@ def left_out(
     options : KerHRMOptions
         Of Algorithm 1.
     """
-    update = {"alpha": [final.alpha], "ridge": max(options.ridge, RIDGE)}
+    ridge = max(options.ridge, RIDGE)
+    update = {"alpha": [final.alpha], "ridge": ridge}
     options = options.model_copy(update=update)
-    part = torch.arange(len(problem.y), device=problem.y.device) % FOLDS
+    n = len(problem.y)
+    numbers = torch.arange(n, device=problem.y.device)
+    part = numbers % FOLDS
     outputs = torch.zeros_like(problem.y)
     for fold in part.unique():
         out = part == fold
-        theta = _learned(problem, environments, ~out, options)
+        kept = ~out
+        theta = _learned(problem, environments, kept, options)
         others = replace(final, theta=theta)
-        f = others.predict(problem.u[out] * problem.s, problem.f0_train[out])
+        psi = problem.u[out] * problem.s
+        f = others.predict(psi, problem.f0_train[out])
         outputs[out] = f.to(outputs)
     return outputs
 

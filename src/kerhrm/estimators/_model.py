@@ -127,7 +127,8 @@ class InvariantEstimator(FittedInvariant):
         """
         iterations = iterated(prepared)
         final = iterations.final
-        environments = iterations.environments[final.iteration - 1].candidate(final.k)
+        of_iteration = iterations.environments[final.iteration - 1]
+        environments = of_iteration.candidate(final.k)
         predictor, weight = self._learned(prepared, iterations, environments)
         self._keep(self.predictor, final, weight)
         finish(self, predictor, prepared.inputs.x)
@@ -172,18 +173,22 @@ class InvariantEstimator(FittedInvariant):
         hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
         text = f"{reason}; predicting as ERM: {hint}"
         warn(text, HeterogeneityNotDetectedWarning)
-        rows = prepared.rows.without_auxiliary()
+        without = prepared.rows.without_auxiliary()
+        rows = without
         inputs, _ = points_of(self, rows, hold_out=False)
         if self._inferred is None:
             self.history_ = []
         models, columns = self._keep_simple(inputs)
-        self._keep("erm", erm_direction(prepared.problem, prepared.options.k), None)
-        finish(self, models["ERM"], inputs.x)
+        direction = erm_direction(prepared.problem, prepared.options.k)
+        self._keep("erm", direction, None)
+        erm = models["ERM"]
+        finish(self, erm, inputs.x)
         if self._calibrates(prepared):
-            erm = models["ERM"]
             path = columns.inputs if erm.tangents is None else columns.whole
-            y = inputs.y.double().cpu().numpy()
-            self._calibrate(path.left_out(y, erm.ridge), inputs.y, inputs.weights)
+            labels = inputs.y.double()
+            y = labels.cpu().numpy()
+            left_out = path.left_out(y, erm.ridge)
+            self._calibrate(left_out, inputs.y, inputs.weights)
 
     def _learned(
         self, prepared: Prepared, iterations: Fit, environments: Environments
@@ -227,7 +232,8 @@ class InvariantEstimator(FittedInvariant):
     def _fit_auxiliary(self, prepared: Prepared) -> AuxiliaryFit:
         """Test auxiliary columns, and learn over environments that are functions of
         them."""
-        options, inputs = prepared.options, prepared.inputs
+        options = prepared.options
+        inputs = prepared.inputs
         values: dict[str, Any] = {
             "k": options.k,
             "n_environments": options.n_environments,
@@ -250,15 +256,18 @@ class InvariantEstimator(FittedInvariant):
 
         Those of rows of weight 0 are those of new rows.
         """
-        inferred, positions = self._inferred, prepared.positions
-        points = np.ones((positions.max() + 1, 1))
+        inferred = self._inferred
+        positions = prepared.positions
+        n_points = positions.max() + 1
+        points = np.ones((n_points, 1))
         if inferred is not None:
             points = inferred.of_fit()
         table = points[positions]
         unused = positions < 0
         if unused.any():
             given = prepared.given
-            table[unused] = self.predict_environment_proba(given.X, given.y)[unused]
+            of_given = self.predict_environment_proba(given.X, given.y)
+            table[unused] = of_given[unused]
         self.environment_proba_ = table
         self.environments_ = table.argmax(1)
 

@@ -58,7 +58,8 @@ def fit_options(estimator: Any) -> FitOptions:
     Raises KerhrmError naming the first one that is refused.
     """
     number = estimator.n_environments
-    given = dict(read_options(estimator.options))
+    read = read_options(estimator.options)
+    given = dict(read)
     given["n_environments"] = 2 if number is None else number
     given["pretest"] = _read_pretest(estimator.pretest)
     return options_of(estimator, FitOptions, **given)
@@ -95,7 +96,8 @@ def read_options(options: Any) -> EstimatorOptions:
 
     Raises KerhrmError naming the first one that is unknown or refused.
     """
-    return _parsed(EstimatorOptions, given_options(options), "options[{!r}]")
+    values = given_options(options)
+    return _parsed(EstimatorOptions, values, "options[{!r}]")
 
 
 def given_options(options: Any) -> dict[str, Any]:
@@ -107,7 +109,8 @@ def given_options(options: Any) -> dict[str, Any]:
     if options is None:
         return {}
     if isinstance(options, EstimatorOptions):
-        options = {name: getattr(options, name) for name in options.model_fields_set}
+        set_names = options.model_fields_set
+        options = {name: getattr(options, name) for name in set_names}
     elif isinstance(options, Options):
         raise _other_options(options)
     elif not isinstance(options, Mapping):
@@ -156,8 +159,10 @@ def _parsed(kind: type[T], values: Mapping[str, Any], spelling: str) -> T:
     try:
         return kind.parse(values)
     except KerhrmError as error:
-        name = re.split(r"\W", error.problem)[0]
-        problem = spelling.format(name) + error.problem.removeprefix(name)
+        words = re.split(r"\W", error.problem)
+        name = words[0]
+        rest = error.problem.removeprefix(name)
+        problem = spelling.format(name) + rest
         raise KerhrmError(problem, error.hint) from error
 
 
@@ -177,7 +182,8 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
         defaults = dict(EstimatorOptions())
         with contextlib.suppress(KerhrmError):  # which a fit raises
             defaults |= given_options(self.options)
-        return params | {PREFIX + name: value for name, value in defaults.items()}
+        prefixed = {PREFIX + name: value for name, value in defaults.items()}
+        return params | prefixed
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and options by ``options__NAME``.
@@ -195,16 +201,19 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
         named = [name for name in others if name.startswith(PREFIX)]
         values = {name.removeprefix(PREFIX): params.pop(name) for name in named}
         if values:
-            options = params.get("options", self.options)
-            params["options"] = given_options(options) | given_options(values)
+            before = params.get("options", self.options)
+            options = given_options(before)
+            params["options"] = options | given_options(values)
         super().set_params(**params)
         return self
 
     def __sklearn_clone__(self) -> Self:
         """Clone; a read-only view of a mapping, which cannot be copied, as a dict."""
-        twin, options = self, getattr(self, "options", None)
+        twin = self
+        options = getattr(self, "options", None)
         if isinstance(options, MappingProxyType):
-            twin = type(self).__new__(type(self))
+            kind = type(self)
+            twin = kind.__new__(kind)
             twin.__dict__.update(self.__dict__, options=dict(options))
         cloned: Self = super(WithOptions, twin).__sklearn_clone__()
         return cloned
@@ -222,14 +231,16 @@ def without_moved(init: Callable[P, None]) -> Callable[P, None]:
 
     Raises ParameterError with the spelling of an option, or the nearest name.
     """
-    known = list(inspect.signature(init).parameters)[1:]
+    parameters = inspect.signature(init).parameters
+    known = list(parameters)[1:]
 
     @functools.wraps(init)
     def checked(*args: P.args, **kwargs: P.kwargs) -> None:
         refuse_moved(kwargs, '"{name}": {value}', "options={{{}}}")
         for name in kwargs:
             if name not in known:
-                raise ParameterError(f"{name}: no parameter", _nearest(name, known))
+                hint = _nearest(name, known)
+                raise ParameterError(f"{name}: no parameter", hint)
         init(*args, **kwargs)
 
     return checked
@@ -237,7 +248,8 @@ def without_moved(init: Callable[P, None]) -> Callable[P, None]:
 
 def _nearest(name: str, known: Sequence[str]) -> str:
     """Hint with the parameter or option that a name is like, or all parameters."""
-    close = similar(name, [*known, *OPTION_NAMES])
+    names = [*known, *OPTION_NAMES]
+    close = similar(name, names)
     if close in OPTION_NAMES:
         return f'did you mean options={{"{close}": ...}}?'
     return suggest(name, known)
@@ -253,9 +265,12 @@ def refuse_moved(params: Mapping[str, Any], item: str, spelling: str = "{}") -> 
     items = []
     for name in moved:
         today = renamed.get(name, name)
-        items.append(item.format(name=today, value=shown(params[name])))
-    problem = f"{', '.join(moved)}: no parameter, but an option"
-    raise ParameterError(problem, f"give {spelling.format(', '.join(items))}")
+        value = shown(params[name])
+        items.append(item.format(name=today, value=value))
+    names = ", ".join(moved)
+    problem = f"{names}: no parameter, but an option"
+    example = spelling.format(", ".join(items))
+    raise ParameterError(problem, f"give {example}")
 
 
 def draw_seed(random_state: Any) -> int:

@@ -67,11 +67,13 @@ class Report:
         return self.errors.copy()
 
     def __str__(self) -> str:
-        width = max(map(len, self.facts))
+        lengths = map(len, self.facts)
+        width = max(lengths)
         lines = [f"{name:{width}}  {value}" for name, value in self.facts.items()]
         errors, n_others = self._shown()
-        others = [f"and {counted(n_others, 'group')} more, in errors"]
-        others = others if n_others else []
+        others = []
+        if n_others:
+            others = [f"and {counted(n_others, 'group')} more, in errors"]
         table = errors.to_string(float_format="%.4g")
         return "\n".join([table, *others, "", *lines])
 
@@ -94,12 +96,14 @@ class Report:
         and how many groups are not among them."""
         names = self.errors.index.astype(str)
         inferred = [bool(ENVIRONMENT.fullmatch(name)) for name in names]
-        groups = ~(np.array(inferred) | (names == ALL))
+        of_environments = np.array(inferred)
+        groups = ~(of_environments | (names == ALL))
         n_others = int(groups.sum()) - MOST_GROUPS
         if n_others <= 0:
             return self.errors, 0
         worst = self.errors[groups].nlargest(MOST_GROUPS, "ERM")
-        return pd.concat([self.errors[~groups], worst]), n_others
+        kept = self.errors[~groups]
+        return pd.concat([kept, worst]), n_others
 
     _repr_html_ = to_html
 
@@ -107,19 +111,24 @@ class Report:
 def simple_models(inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
     """ERM in closed form, least squares on the inputs, and a constant, of the training
     rows; and the columns of ERM's regression."""
-    x, y = (part.double().cpu().numpy() for part in (inputs.x, inputs.y))
-    weights, units = (
-        None if w is None else w.double().cpu().numpy()
-        for w in (inputs.weights, inputs.units)
-    )
+    x = inputs.x.double().cpu().numpy()
+    y = inputs.y.double().cpu().numpy()
+    weights = None
+    if inputs.weights is not None:
+        weights = inputs.weights.double().cpu().numpy()
+    units = None
+    if inputs.units is not None:
+        units = inputs.units.double().cpu().numpy()
     columns = Columns.extract(
         inputs.network, inputs.x, seed=inputs.seed, weights=weights, units=units
     )
     models = {"ERM": columns.fit(y)}
     path = RidgePath.decompose(x, weights)
-    for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
+    ridges = {"least squares": 0.0, "constant": np.inf}
+    for name, ridge in ridges.items():
         beta, intercept = path.solve(y, ridge)
-        model = RidgeModel(torch.from_numpy(beta), intercept, None, ridge, float("nan"))
+        slopes = torch.from_numpy(beta)
+        model = RidgeModel(slopes, intercept, None, ridge, float("nan"))
         models[name] = model.to(inputs.x.device)
     return models, columns
 
@@ -134,18 +143,19 @@ def indicators(
     Raises KerhrmError if there is not one label, of any kind, for each row, or two have
     the same name.
     """
-    labels, name = (
-        read_labels(groups, n, "groups", table),
-        getattr(groups, "name", None),
-    )
-    name = "group" if name is None or name == "" else name
+    labels = read_labels(groups, n, "groups", table)
+    name = getattr(groups, "name", None)
+    if name is None or name == "":
+        name = "group"
     names = [f"{name} {label}" for label in labels.names]
     of_environments = any(ENVIRONMENT.fullmatch(label) for label in names)
     if of_environments or not set(names).isdisjoint(taken):
         names = [f"group {name} {label}" for label in labels.names]
-    return {
-        name: labels.members(number).astype(float) for number, name in enumerate(names)
-    }
+    members = {}
+    for number, name in enumerate(names):
+        of_group = labels.members(number)
+        members[name] = of_group.astype(float)
+    return members
 
 
 def compare(
@@ -164,7 +174,9 @@ def compare(
     members = _members(y, groups, counts)
     weights = members.sum(1)
     errors = [point_losses(f, y, task) for f in outputs.values()]
-    means = members @ np.stack(errors, axis=1) / np.maximum(weights, 1e-300)[:, None]
+    sums = members @ np.stack(errors, axis=1)
+    positive_weights = np.maximum(weights, 1e-300)
+    means = sums / positive_weights[:, None]
     table = pd.DataFrame(means, [ALL, *groups], [*outputs])
     table.insert(0, "rows", weights)
     return table[weights > 0]
@@ -180,11 +192,15 @@ def doubts(
     """Standard error of the difference of KerHRM's and the constant's error, in the
     parts of :func:`compare`."""
     members = _members(y, groups, counts)
-    losses = [point_losses(outputs[name], y, task) for name in ("KerHRM", "constant")]
-    difference = losses[0].astype(float) - losses[1]
-    weights = np.maximum(members.sum(1), 1e-300)
-    centred = difference - (members @ difference / weights)[:, None]
-    errors = np.sqrt((members**2 * centred**2).sum(1)) / weights
+    ours = point_losses(outputs["KerHRM"], y, task)
+    constant = point_losses(outputs["constant"], y, task)
+    difference = ours.astype(float) - constant
+    sums = members.sum(1)
+    weights = np.maximum(sums, 1e-300)
+    means = members @ difference / weights
+    centred = difference - means[:, None]
+    squares = (members**2 * centred**2).sum(1)
+    errors = np.sqrt(squares) / weights
     return pd.Series(errors, [ALL, *groups])
 
 
@@ -192,15 +208,20 @@ def _members(
     y: np.ndarray, groups: Mapping[str, np.ndarray], counts: np.ndarray | None
 ) -> np.ndarray:
     """Weights (p, n) of the rows in all rows, and in every group."""
-    members = np.stack([np.ones(len(y)), *groups.values()])
-    return members if counts is None else members * counts
+    everyone = np.ones(len(y))
+    members = np.stack([everyone, *groups.values()])
+    if counts is None:
+        return members
+    return members * counts
 
 
 def point_losses(outputs: np.ndarray, y: np.ndarray, task: Task) -> np.ndarray:
     """Whether labels (n,) are wrong, or squared errors of numbers (n,)."""
     if task == "classification":
-        return np.asarray((outputs > 0) != (y > 0))
-    return np.asarray((outputs - y) ** 2)
+        wrong = (outputs > 0) != (y > 0)
+        return np.asarray(wrong)
+    squares = (outputs - y) ** 2
+    return np.asarray(squares)
 
 
 def facts(model: Any) -> dict[str, str]:

@@ -135,12 +135,14 @@ class ReadRows:
     @cached_property
     def different(self) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and targets of the distinct rows."""
-        return self.x[self.distinct.first], self.target[self.distinct.first]
+        first = self.distinct.first
+        return self.x[first], self.target[first]
 
     @cached_property
     def limits(self) -> np.ndarray:
         """Least and largest value of every column, (2, d)."""
-        return limits_of(self.different[0])
+        x, _ = self.different
+        return limits_of(x)
 
 
 def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
@@ -154,12 +156,14 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
     n = len(x)
     target = read_target(given.y, n, estimator._task, table=given.X)
     weights = read_weights(given.sample_weight, n, given.X)
-    environments, z = None, None
+    environments = None
+    z = None
     if estimator._labelled:
         environments = environment_labels(given.environments, n, given.X)
     if given.auxiliary is not None:
         columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
-        estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
+        estimator._columns = columns
+        z = columns.read(given.auxiliary, n, given.X)
         names = [column.name for column in columns.columns]
         if text := telling_auxiliary(z, target, names, estimator._task):
             warn(text, DataWarning)
@@ -199,33 +203,42 @@ def points_of(
         Point that stands for each row of the table: of the training points, then of the
         validation points; -1 of a row of weight 0.
     """
-    device, task = resolve_device(estimator.device), estimator._task
+    device = resolve_device(estimator.device)
+    task = estimator._task
+    hold_out = hold_out and rows.validation is None
     points = split_rows(
         rows.distinct,
         rows.target,
         task,
         estimator.validation_fraction,
-        hold_out=hold_out and rows.validation is None,
+        hold_out=hold_out,
         weighs=weighs,
     )
     held_out = rows.x[points.held_out], rows.target[points.held_out]
     if rows.validation is not None:
         held_out = rows.validation
-    network = network_of(estimator.network, estimator.seed_, rows.x.shape[1])
-    x, target = rows.x[points.train], rows.target[points.train]
+    n_inputs = rows.x.shape[1]
+    network = network_of(estimator.network, estimator.seed_, n_inputs)
+    x = rows.x[points.train]
+    target = rows.target[points.train]
     units = Units.of(rows.columns, x, target, task, points.weights)
-    estimator._units, estimator._range = units, rows.limits
+    estimator._units = units
+    estimator._range = rows.limits
     if units.classes is not None:
         estimator.classes_ = units.classes
     on = partial(_tensor, device=device)
     environments_validation = None  # of rows that are given for validation
     if rows.validation is None:
         environments_validation = on(rows.environments, points.held_out)
+    weights_validation = None
+    if not rows.validation:
+        weights_validation = on(points.held_out_weights)
+    x_validation, target_validation = held_out
     inputs = Inputs(
         units.inputs(x).to(device),
         units.target(target).to(device),
-        units.inputs(held_out[0]).to(device),
-        units.target(held_out[1]).to(device),
+        units.inputs(x_validation).to(device),
+        units.target(target_validation).to(device),
         task,
         estimator.seed_,
         network.to(device),
@@ -234,7 +247,7 @@ def points_of(
         auxiliary=on(rows.z, points.train),
         auxiliary_validation=on(rows.z, points.held_out),
         weights=on(points.weights),
-        weights_validation=None if rows.validation else on(points.held_out_weights),
+        weights_validation=weights_validation,
         units=on(points.units),
     )
     return inputs, points.positions
@@ -245,7 +258,8 @@ def _check_different(rows: ReadRows, task: Task) -> None:
     have one target."""
     x, target = rows.different
     if len(x) > 1 and (x == x[0]).all():
-        warn("X is constant: all rows are alike; give columns that vary", DataWarning)
+        advice = "X is constant: all rows are alike; give columns that vary"
+        warn(advice, DataWarning)
     if (text := repeated_inputs(x, target)) is not None:
         warn(text, DataWarning)
     if len(target) > 1 and (target == target[0]).all():
@@ -273,7 +287,10 @@ def _read_validation(
 def _tensor(
     array: np.ndarray | None, rows: Any = slice(None), *, device: torch.device
 ) -> Tensor | None:
-    return None if array is None else torch.from_numpy(array[rows]).to(device)
+    if array is None:
+        return None
+    tensor = torch.from_numpy(array[rows])
+    return tensor.to(device)
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:

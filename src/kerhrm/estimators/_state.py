@@ -47,9 +47,12 @@ def restored(state: dict[str, Any]) -> dict[str, Any]:
 def _stored(value: Any) -> Any:
     if isinstance(value, Tensor):
         array = value.detach().cpu().numpy()
-        return StoredTensor(array, isinstance(value, torch.nn.Parameter))
+        parameter = isinstance(value, torch.nn.Parameter)
+        return StoredTensor(array, parameter)
     if isinstance(value, pd.DataFrame):
-        return StoredTable(value.to_numpy(), list(value.index), list(value.columns))
+        index = list(value.index)
+        columns = list(value.columns)
+        return StoredTable(value.to_numpy(), index, columns)
     if isinstance(value, MappingProxyType):  # which pickle refuses
         return dict(value)
     return value
@@ -60,30 +63,39 @@ def _restored(value: Any) -> Any:
         return pd.DataFrame(value.values, value.index, value.columns)
     if not isinstance(value, StoredTensor):
         return value
-    array = value.array if value.array.flags.writeable else value.array.copy()
+    array = value.array
+    if not array.flags.writeable:
+        array = array.copy()
     tensor = torch.from_numpy(np.asarray(array))
-    return torch.nn.Parameter(tensor) if value.parameter else tensor
+    if value.parameter:
+        return torch.nn.Parameter(tensor)
+    return tensor
 
 
 def _changed(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
     """Copy of what holds tensors, in which these are changed; a tensor that stands in
     several places is changed once."""
-    if id(value) not in memo:
-        memo[id(value)] = _copied(value, change, memo)
-    return memo[id(value)]
+    key = id(value)
+    if key not in memo:
+        memo[key] = _copied(value, change, memo)
+    return memo[key]
 
 
 def _copied(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
     kind = type(value)
-    if (changed := change(value)) is not value:
+    changed = change(value)
+    if changed is not value:
         return changed
     if kind in (dict, OrderedDict):
-        return kind((key, _changed(v, change, memo)) for key, v in value.items())
+        pairs = ((key, _changed(v, change, memo)) for key, v in value.items())
+        return kind(pairs)
     if kind in (list, tuple):
-        return kind(_changed(v, change, memo) for v in value)
+        items = (_changed(v, change, memo) for v in value)
+        return kind(items)
     if dataclasses.is_dataclass(kind) or isinstance(value, torch.nn.Module):
         twin = copy.copy(value)
-        fields = {key: _changed(v, change, memo) for key, v in vars(value).items()}
+        attributes = vars(value)
+        fields = {key: _changed(v, change, memo) for key, v in attributes.items()}
         vars(twin).update(fields)
         return twin
     return value

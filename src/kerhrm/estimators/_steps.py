@@ -90,24 +90,32 @@ def tested(prepared: Prepared) -> HeterogeneityResult | None:
 
     Validation rows count if they are a share of these rows.
     """
-    inputs, options = prepared.inputs, prepared.options.pretest
+    inputs = prepared.inputs
+    options = prepared.options.pretest
     if options is None or inputs.task == "classification":
         return None
-    x, y = inputs.x, inputs.y
+    x = inputs.x
+    y = inputs.y
     if prepared.rows.validation is None:
         x = torch.cat([x, inputs.x_validation])
         y = torch.cat([y, inputs.y_validation])
-    return test_table(x.double().cpu().numpy(), y.double().cpu().numpy(), options)
+    table = x.double().cpu().numpy()
+    target = y.double().cpu().numpy()
+    return test_table(table, target, options)
 
 
 def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:
     """Choose the number of environments; and why ERM predicts, if one is best."""
-    most = min(MAX_ENVIRONMENTS, len(prepared.inputs.x) // 2)
+    n = len(prepared.inputs.x)
+    most = min(MAX_ENVIRONMENTS, n // 2)
     number = choose_n_environments(prepared.problem, prepared.options, most)
     update = {"n_environments": max(number, 2)}
-    prepared = replace(prepared, options=prepared.options.model_copy(update=update))
+    options = prepared.options.model_copy(update=update)
+    prepared = replace(prepared, options=options)
     single = "one environment explains validation rows best"
-    return prepared, None if number > 1 else single
+    if number > 1:
+        return prepared, None
+    return prepared, single
 
 
 def iterated(prepared: Prepared) -> Fit:
@@ -115,7 +123,8 @@ def iterated(prepared: Prepared) -> Fit:
 
     Raises KerhrmError where rounding makes the clustering's equations singular.
     """
-    by_auxiliary, inputs = prepared.by_auxiliary, prepared.inputs
+    by_auxiliary = prepared.by_auxiliary
+    inputs = prepared.inputs
     if by_auxiliary is not None and by_auxiliary.iteration is not None:
         return by_auxiliary.iteration
     points = inputs.x, inputs.x_validation
@@ -123,7 +132,8 @@ def iterated(prepared: Prepared) -> Fit:
         return fit(prepared.problem, prepared.options, points)
     except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
         problem = "the clustering's equations are singular"
-        ridge = max(0.01, 10 * max(prepared.options.clustering_ridge))
+        largest = max(prepared.options.clustering_ridge)
+        ridge = max(0.01, 10 * largest)
         hint = f'give options={{"clustering_ridge": {ridge:g}}}'
         if prepared.options.noise_sd is not None:
             hint = "leave noise_sd out of options, or raise it"
@@ -187,11 +197,13 @@ class InferredEnvironments:
     @torch.no_grad()
     def of_targets(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Memberships (m, K) of rows x (m, d) by their targets y (m,)."""
-        points, target = self.units.inputs(x), self.units.target(y).double()
+        points = self.units.inputs(x)
+        target = self.units.target(y).double()
         f0, along = self.linearisation(points)
         means = along[:, 1:]
         if not self.of_features:
-            means = points.double() @ self._chosen.slopes.mT
+            slopes = self._chosen.slopes
+            means = points.double() @ slopes.mT
         if self.of_residuals:
             target = target - f0
         k = int(self.mixture.k[0])
@@ -200,7 +212,8 @@ class InferredEnvironments:
 
     @property
     def _chosen(self) -> Environments:
-        return self.mixture.candidate(int(self.mixture.k[0]))
+        k = int(self.mixture.k[0])
+        return self.mixture.candidate(k)
 
 
 def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
@@ -208,14 +221,18 @@ def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
 
     Raises KerhrmError if there are too few points for the environments.
     """
-    n, n_environments = len(inputs.x), options.n_environments
-    draws = n if inputs.units is None else int(inputs.units.sum())
+    n = len(inputs.x)
+    n_environments = options.n_environments
+    draws = n
+    if inputs.units is not None:
+        draws = int(inputs.units.sum())
     if draws < 2 * n_environments:
         problem = f"n_samples: {n} training rows are too few for n_environments"
         hint = "lower it, or give more rows"
         raise KerhrmError(f"{problem}={n_environments}", hint)
     most = max(1, n // n_environments)
-    return options.model_copy(update={"k": [min(k, most) for k in options.k]})
+    dimensions = [min(k, most) for k in options.k]
+    return options.model_copy(update={"k": dimensions})
 
 
 def _reduced_features(inputs: Inputs, options: FitOptions) -> NTFMap | NystroemMap:

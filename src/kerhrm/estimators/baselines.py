@@ -63,11 +63,14 @@ class Baseline(TableEstimator):
                 self, rows, hold_out=self._holds_out, weighs=self._weighs
             )
             fitted = method.train(inputs, options)
-            finish(self, self._network_of(fitted, inputs.network), inputs.x)
+            network = self._network_of(fitted, inputs.network)
+            finish(self, network, inputs.x)
         if fitted.environments is not None:
-            numbers = fitted.environments.argmax(1).cpu().numpy()
+            likeliest = fitted.environments.argmax(1)
+            numbers = likeliest.cpu().numpy()
             self.environments_ = numbers[positions]
-        loss = loss_of(getattr(options, "loss", self._loss), self.task)
+        named = getattr(options, "loss", self._loss)
+        loss = loss_of(named, self.task)
         self._logistic = loss == "logistic"
         return self
 

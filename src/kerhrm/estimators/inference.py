@@ -209,8 +209,10 @@ class HRM(Baseline):
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         """Linear model as a network without hidden layers."""
-        points = torch.eye(self.n_features_in_).to(network.weights["weight_0"])
-        slopes = fitted.networks["model"](points)[None].double()
-        return network.with_weights(
-            {"weight_0": slopes, "bias_0": torch.zeros_like(slopes[:, 0])}
-        )
+        model = fitted.networks["model"]
+        first = network.weights["weight_0"]
+        points = torch.eye(self.n_features_in_).to(first)
+        slopes = model(points)[None].double()
+        no_bias = torch.zeros_like(slopes[:, 0])
+        weights = {"weight_0": slopes, "bias_0": no_bias}
+        return network.with_weights(weights)

@@ -58,7 +58,8 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
         problem = f"groups must be a pandas Series; got {type(groups).__name__}"
         raise KerhrmError(problem, "give pd.Series(groups, index=X.index)")
     if groups.index.has_duplicates:
-        twice = groups.index[groups.index.duplicated()][0]
+        repeated = groups.index.duplicated()
+        twice = groups.index[repeated][0]
         problem = f"the index of groups must be unique; got {twice!r} twice"
         raise KerhrmError(problem, "call reset_index(drop=True) on X and groups")
     known = groups.dropna()
@@ -67,32 +68,35 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
         problem = f"scoring must be a name, a callable or None; got {shown(scoring)}"
         raise KerhrmError(problem, "use scoring='accuracy' or leave it out")
     name = getattr(scoring, "__name__", "")
-    if name and getattr(scoring, "__module__", "").startswith("sklearn.metrics."):
+    module = getattr(scoring, "__module__", "")
+    if name and module.startswith("sklearn.metrics."):
         problem = f"scoring must be a scorer; got the metric {name}"
         raise KerhrmError(problem, f"use make_scorer({name})")
     if isinstance(scoring, str) and scoring not in (names := get_scorer_names()):
-        raise KerhrmError(
-            f"no scoring is called {shown(scoring)}", suggest(scoring, names)
-        )
+        problem = f"no scoring is called {shown(scoring)}"
+        raise KerhrmError(problem, suggest(scoring, names))
     return functools.partial(_worst, groups=groups, scoring=scoring)
 
 
 def _worst(estimator: Any, X: Any, y: Any, *, groups: pd.Series, scoring: Any) -> float:
     if not isinstance(X, pd.DataFrame):
-        problem = (
-            f"X must be a DataFrame with the index of groups; got {type(X).__name__}"
-        )
+        kind = type(X).__name__
+        problem = f"X must be a DataFrame with the index of groups; got {kind}"
         raise KerhrmError(problem, "give a DataFrame to the search or cross-validation")
     check_order(X, y, "y")
-    labels = read_labels(groups.reindex(X.index), len(X), "groups")
-    if scoring is None:
-        scoring = (
-            "accuracy" if is_classifier(estimator) else "neg_root_mean_squared_error"
-        )
-    score = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    of_rows = groups.reindex(X.index)
+    labels = read_labels(of_rows, len(X), "groups")
+    if scoring is None and is_classifier(estimator):
+        scoring = "accuracy"
+    elif scoring is None:
+        scoring = "neg_root_mean_squared_error"
+    score = scoring
+    if isinstance(scoring, str):
+        score = get_scorer(scoring)
     y = column(y, "y")
-    scores = [
-        float(score(estimator, X[labels.members(e)], y[labels.members(e)]))
-        for e in range(len(labels.names))
-    ]
+    scores = []
+    for e in range(len(labels.names)):
+        members = labels.members(e)
+        of_group = score(estimator, X[members], y[members])
+        scores.append(float(of_group))
     return float(np.min(scores))  # NaN if a score is

@@ -81,7 +81,8 @@ class Design:
             sums_of_blocks = []
             for rows, columns in self.blocks():
                 weighted = weights[rows, None] * columns
-                sums_of_blocks.append(weighted.sum(0))
+                sums_of_block = weighted.sum(0)
+                sums_of_blocks.append(sums_of_block)
             return np.asarray(sum(sums_of_blocks))
         _, d = self.inputs.shape
         of_inputs = np.zeros(d)
@@ -89,10 +90,13 @@ class Design:
         for rows in self._slices():
             inputs = self.inputs[rows].astype(float)
             kernel = self._kernel(rows)
-            of_inputs += weights[rows] @ inputs
-            of_kernel = of_kernel + weights[rows] @ kernel
+            weights_of_rows = weights[rows]
+            of_inputs += weights_of_rows @ inputs
+            kernel_sums = weights[rows] @ kernel
+            of_kernel = of_kernel + kernel_sums
         of_tangents = of_kernel @ self.span
-        return np.concatenate([self.scale * of_inputs, of_tangents])
+        scaled = self.scale * of_inputs
+        return np.concatenate([scaled, of_tangents])
 
     def _slices(self) -> Iterator[slice]:
         """Slices of at most :data:`ROWS` points, in order."""
@@ -131,6 +135,7 @@ class Design:
         squares = np.zeros_like(mean)
         for _, columns in self.blocks():
             distances = columns - mean
-            squares = squares + (distances**2).sum(0)
+            squares_of_block = (distances**2).sum(0)
+            squares = squares + squares_of_block
         variances = squares / n
         return float(variances.sum())

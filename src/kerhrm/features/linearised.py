@@ -63,13 +63,16 @@ class Linearisation:
         for name, weight in weights.items():
             directions[name] = weight.new_zeros(n_directions, *weight.shape)
         leaves = list(weights.values())
-        for rows in _blocks(len(x)):
+        n_points = len(x)
+        for rows in _blocks(n_points):
             points = x[rows].double()
             f = _outputs(network, weights, points)
-            columns = coefficients[rows].double().unbind(-1)
+            of_rows = coefficients[rows].double()
+            columns = of_rows.unbind(-1)
             for j, column in enumerate(columns):
+                weighted_outputs = f @ column
                 gradients = torch.autograd.grad(
-                    f @ column,
+                    weighted_outputs,
                     leaves,
                     retain_graph=True,
                     allow_unused=True,
@@ -120,7 +123,8 @@ class Linearisation:
 def _blocks(n: int) -> Iterator[slice]:
     """Slices of at most ``BLOCK`` of n points."""
     for start in range(0, n, BLOCK):
-        yield slice(start, start + BLOCK)
+        stop = start + BLOCK
+        yield slice(start, stop)
 
 
 def _number_of(directions: Mapping[str, Tensor]) -> int:
@@ -159,7 +163,8 @@ def _layer_by_layer(
         return _one_hidden_layer(weights, directions, x)
     changes = []
     tangents = []
-    for j in range(_number_of(directions)):
+    n_directions = _number_of(directions)
+    for j in range(n_directions):
         change = _layers_along(directions, j)
         first_change, first_shift = change[0]
         tangent = torch.addmm(first_shift, x, first_change.T)
@@ -171,12 +176,16 @@ def _layer_by_layer(
         activations = torch.relu_(activations)
         for j, change in enumerate(changes):
             # t_l, cut to where the layer is above zero
-            tangent = threshold_backward(tangents[j], activations, 0)
+            along = tangents[j]
+            tangent = threshold_backward(along, activations, 0)
             weight_change, bias_change = change[number]
-            tangents[j] = torch.addmm(bias_change, activations, weight_change.T)
+            tangent_after = torch.addmm(bias_change, activations, weight_change.T)
+            tangents[j] = tangent_after
             tangents[j].addmm_(tangent, weight.T)
         activations = torch.addmm(bias, activations, weight.T)
-    return activations[:, 0], torch.cat(tangents, 1)
+    outputs = activations[:, 0]
+    derivatives = torch.cat(tangents, 1)
+    return outputs, derivatives
 
 
 def _one_hidden_layer(
@@ -197,15 +206,21 @@ def _one_hidden_layer(
     hidden_layer, output_layer = layers(weights)
     weight, bias = hidden_layer
     out, level = output_layer
-    hidden = torch.cat([weight, bias[:, None]], 1)
+    bias_column = bias[:, None]
+    hidden = torch.cat([weight, bias_column], 1)
     levels = [level]
-    slopes = [out.T * hidden]
-    for j in range(_number_of(directions)):
+    slope_of_output = out.T * hidden
+    slopes = [slope_of_output]
+    n_directions = _number_of(directions)
+    for j in range(n_directions):
         hidden_change, out_change = _layers_along(directions, j)
         change, shift = hidden_change
         omega, gamma = out_change
-        inner = torch.cat([change, shift[:, None]], 1)
-        slope = out.T * inner + omega.T * hidden
+        shift_column = shift[:, None]
+        inner = torch.cat([change, shift_column], 1)
+        by_inner = out.T * inner
+        by_outer = omega.T * hidden
+        slope = by_inner + by_outer
         slopes.append(slope)
         levels.append(gamma)
     n_points = len(x)
@@ -213,11 +228,17 @@ def _one_hidden_layer(
     points = torch.cat([x, ones], 1)
     preactivations = points @ hidden.T
     active = preactivations.gt_(0)
-    coefficients = active @ torch.cat(slopes, 1)
-    coefficients = coefficients.view(n_points, len(slopes), -1)
-    terms = coefficients * points[:, None]
-    outputs = terms.sum(-1) + torch.cat(levels)
-    return outputs[:, 0], outputs[:, 1:]
+    all_slopes = torch.cat(slopes, 1)
+    coefficients = active @ all_slopes
+    n_outputs = len(slopes)
+    coefficients = coefficients.view(n_points, n_outputs, -1)
+    points_by_output = points[:, None]
+    terms = coefficients * points_by_output
+    all_levels = torch.cat(levels)
+    outputs = terms.sum(-1) + all_levels
+    f = outputs[:, 0]
+    derivatives = outputs[:, 1:]
+    return f, derivatives
 
 
 @torch.inference_mode(False)  # whose tensors know no gradient
@@ -235,12 +256,15 @@ def _by_two_passes(
     """
     leaves = {}
     for name, weight in weights.items():
-        leaves[name] = weight.clone().requires_grad_()
-    f = _outputs(network, leaves, x.clone())
+        leaf = weight.clone()
+        leaves[name] = leaf.requires_grad_()
+    inputs = x.clone()
+    f = _outputs(network, leaves, inputs)
     u = torch.zeros_like(f, requires_grad=True)
+    weight_leaves = list(leaves.values())
     gradients = torch.autograd.grad(
         f,
-        list(leaves.values()),
+        weight_leaves,
         grad_outputs=u,
         create_graph=True,
         allow_unused=True,
@@ -250,12 +274,14 @@ def _by_two_passes(
         if gradient is not None:
             gradient_of[name] = gradient
     n_directions = _number_of(directions)
-    derivatives = f.new_empty(len(x), n_directions)
+    n_points = len(x)
+    derivatives = f.new_empty(n_points, n_directions)
     for j in range(n_directions):
         products = []
         for name, gradient in gradient_of.items():
             direction = directions[name][j]
-            products.append((gradient * direction).sum())
+            terms = gradient * direction
+            products.append(terms.sum())
         product = torch.stack(products).sum()
         (derivatives[:, j],) = torch.autograd.grad(product, u, retain_graph=True)
     return f.detach(), derivatives
@@ -264,6 +290,7 @@ def _by_two_passes(
 def _outputs(network: Network, weights: Mapping[str, Tensor], points: Tensor) -> Tensor:
     """f of weights at points (m, d), by code that autograd differentiates: (m,)."""
     if isinstance(network, MLP):
-        *_, output = activations(layers(weights), points)
+        layer_weights = layers(weights)
+        *_, output = activations(layer_weights, points)
         return output.squeeze(-1)
     return network.forward(weights, points)

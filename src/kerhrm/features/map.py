@@ -82,7 +82,8 @@ class NTFMap:
         require_kernel(x, "use landmarks (NystroemMap; features.n_landmarks of data)")
         ntf, f0 = extract(network, x)
         u, s = reduce(ntf.kernel(ntf), k)  # nothing else holds the kernel
-        return cls(network=network, x=x, ntf=ntf, f0=f0.double(), u=u, s=s)
+        outputs = f0.double()
+        return cls(network=network, x=x, ntf=ntf, f0=outputs, u=u, s=s)
 
     @property
     def psi(self) -> Tensor:
@@ -94,13 +95,15 @@ class NTFMap:
         float64."""
         ntf, f0 = extract(self.network, x)
         kernel = ntf.kernel(self.ntf).double()
-        psi = (kernel @ self.u) / self.s
+        projected = kernel @ self.u
+        psi = projected / self.s
         return psi, f0.double()
 
     def linearise(self, directions: Tensor) -> Linearisation:
         """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend
         on n."""
-        coefficients = (self.u / self.s) @ directions
+        scaled = self.u / self.s
+        coefficients = scaled @ directions
         return Linearisation.along(self.network, self.x, coefficients)
 
 
@@ -119,7 +122,8 @@ def require_kernel(x: Tensor, hint: str) -> None:
     n = len(x)
     if x.device.type == "cpu":
         n_bytes = KERNEL_ENTRY * n**2
-        require(n_bytes, f"the kernel of {n} points", hint)
+        what = f"the kernel of {n} points"
+        require(n_bytes, what, hint)
 
 
 def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -159,15 +163,18 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         eigenvalues, u = torch.linalg.eigh(gram)
     eigenvalues, order = eigenvalues.sort(descending=True)
     eigenvalues = eigenvalues[:k]
-    u = u[:, order[:k]]
-    solver_rounding = n * torch.finfo(u.dtype).eps
+    leading = order[:k]
+    u = u[:, leading]
+    solver_eps = torch.finfo(u.dtype).eps
+    solver_rounding = n * solver_eps
     rounding = max(entry_rounding, solver_rounding)
     floor = eigenvalues[0] * rounding
     above_floor = eigenvalues > floor
     rank = int(above_floor.sum())
     if rank < k:
         raise RankError(rank, k)
-    return fix_signs(u), eigenvalues.sqrt()
+    singular_values = eigenvalues.sqrt()
+    return fix_signs(u), singular_values
 
 
 def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -180,17 +187,23 @@ def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     def times_gram(vector: np.ndarray) -> np.ndarray:
         """Product that reads one triangle; reading is what takes the time."""
         count()
-        return dsymv(1.0, triangle, vector.ravel())
+        flat = vector.ravel()
+        return dsymv(1.0, triangle, flat)
 
-    operator = LinearOperator((n, n), matvec=times_gram, dtype=float)
+    shape = (n, n)
+    operator = LinearOperator(shape, matvec=times_gram, dtype=float)
     threads = one_blas_thread() if n <= ONE_THREAD else nullcontext()
     with threads, counting("products with the Gram matrix") as count:
         eigenvalues, u = eigsh(operator, k, which="LA", v0=start)
-    return torch.from_numpy(eigenvalues), torch.from_numpy(u)
+    values = torch.from_numpy(eigenvalues)
+    vectors = torch.from_numpy(u)
+    return values, vectors
 
 
 def fix_signs(u: Tensor) -> Tensor:
     """Flip columns so that the entry of largest modulus of each is positive."""
-    rows = u.abs().argmax(dim=0, keepdim=True)
+    sizes = u.abs()
+    rows = sizes.argmax(dim=0, keepdim=True)
     largest = torch.gather(u, 0, rows)
-    return u * torch.sign(largest)
+    signs = torch.sign(largest)
+    return u * signs

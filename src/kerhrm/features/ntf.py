@@ -60,14 +60,17 @@ def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:
     Raises KerhrmError if the points have another number of columns than the network.
     """
     if isinstance(network, MLP):
-        d = network.weights["weight_0"].shape[-1]
+        first_weight = network.weights["weight_0"]
+        d = first_weight.shape[-1]
         if x.shape[1:] != (d,):
             shape = tuple(x.shape)
             problem = f"points of shape {shape} do not fit a network of {d} inputs"
             raise KerhrmError(problem, f"give points (n, {d})")
         return factorise(network, x)
     with torch.no_grad():
-        return PerSampleNTF(network, x), network(x)
+        features = PerSampleNTF(network, x)
+        outputs = network(x)
+    return features, outputs
 
 
 @dataclass(frozen=True)
@@ -92,19 +95,24 @@ class FactoredNTF:
         With itself kappa is symmetric: only blocks on and above the diagonal are
         computed, and the others are their mirror images, bit for bit.
         """
-        n = len(self.inputs[0])
-        m = len(other.inputs[0])
+        own_inputs = self.inputs[0]
+        n = len(own_inputs)
+        other_inputs = other.inputs[0]
+        m = len(other_inputs)
         symmetric = other is self
         kappa = self.inputs[0].new_empty(n, m)
-        for start in progress(range(0, n, ROWS), "blocks of the Gram matrix"):
-            rows = slice(start, start + ROWS)
+        starts = range(0, n, ROWS)
+        for start in progress(starts, "blocks of the Gram matrix"):
+            stop = start + ROWS
+            rows = slice(start, stop)
             first_column = start if symmetric else 0
             columns = slice(first_column, m)
             kappa[rows, columns] = self._block(other, rows, columns)
             if symmetric:
                 on_diagonal = kappa[rows, rows]
                 lower = on_diagonal.tril()
-                mirrored = on_diagonal.tril(-1).mT
+                below = on_diagonal.tril(-1)
+                mirrored = below.mT
                 on_diagonal.copy_(lower + mirrored)  # products round by position
                 right = kappa[rows, rows.stop :]
                 kappa[rows.stop :, rows] = right.mT
@@ -115,7 +123,8 @@ class FactoredNTF:
         kappa: Tensor | None = None
         factors = zip(self.inputs, self.deltas, other.inputs, other.deltas, strict=True)
         for a, delta, other_a, other_delta in factors:
-            layer = affine(a[rows], other_a[columns]).add_(1)
+            of_inputs = affine(a[rows], other_a[columns])
+            layer = of_inputs.add_(1)
             of_deltas = affine(delta[rows], other_delta[columns])
             layer.mul_(of_deltas)
             kappa = layer if kappa is None else kappa.add_(layer)
@@ -128,13 +137,17 @@ def factorise(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
     *inputs, output = activations(mlp.layers, x)
     delta = torch.ones_like(output)
     deltas = [delta]
-    later_weights = [weight for weight, _ in mlp.layers[1:]]
+    later_layers = mlp.layers[1:]
+    later_weights = [weight for weight, _ in later_layers]
     hidden = inputs[1:]
-    for weight, activation in zip(later_weights[::-1], hidden[::-1], strict=True):
+    backwards = zip(later_weights[::-1], hidden[::-1], strict=True)
+    for weight, activation in backwards:
         active = activation > 0
-        delta = (delta @ weight) * active
+        propagated = delta @ weight
+        delta = propagated * active
         deltas.insert(0, delta)
-    return FactoredNTF(inputs, deltas), output.squeeze(-1)
+    features = FactoredNTF(inputs, deltas)
+    return features, output.squeeze(-1)
 
 
 @dataclass(frozen=True)
@@ -165,7 +178,8 @@ class PerSampleNTF:
         n = len(self.x)
         m = len(other.x)
         total = self.x.new_zeros((n, m), dtype=torch.float64)
-        n_weights = sum(w.numel() for w in self.network.weights.values())
+        own_weights = self.network.weights.values()
+        n_weights = sum(w.numel() for w in own_weights)
         n_blocks = -(-n_weights // self.block_size)
         blocks = progress(self._blocks(), "blocks of the features", n_blocks)
         for block in blocks:
@@ -204,14 +218,17 @@ class PerSampleNTF:
 
         def output(touched: dict[str, Tensor], point: Tensor) -> Tensor:
             all_weights = weights | touched
-            outputs = self.network.forward(all_weights, point[None])
+            alone = point[None]
+            outputs = self.network.forward(all_weights, alone)
             return outputs.reshape(())
 
         def gradient(point: Tensor) -> Tensor:
-            gradients = grad(output)(touched, point)
+            gradient_of = grad(output)
+            gradients = gradient_of(touched, point)
             entries = []
             for name, start, stop in block:
-                flat = gradients[name].flatten()
+                of_weight = gradients[name]
+                flat = of_weight.flatten()
                 entries.append(flat[start:stop])
             return torch.cat(entries)
 
@@ -221,10 +238,13 @@ class PerSampleNTF:
         # a gradient has the size of whole tensors before it is cut to the block
         whole_size = sum(w.numel() for w in touched.values())
         that_fit = n * size // whole_size
-        chunk_size = max(1, min(self.chunk_size, that_fit))
+        smaller = min(self.chunk_size, that_fit)
+        chunk_size = max(1, smaller)
         of_points = vmap(gradient)
-        for first in progress(range(0, n, chunk_size), "gradients"):
-            rows = slice(first, first + chunk_size)
+        starts = range(0, n, chunk_size)
+        for first in progress(starts, "gradients"):
+            last = first + chunk_size
+            rows = slice(first, last)
             with derivatives_of(self.network):
                 gradients_of_rows = of_points(x[rows])
                 phi[rows].copy_(gradients_of_rows)

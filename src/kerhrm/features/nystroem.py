@@ -143,7 +143,8 @@ class NystroemMap:
     def linearise(self, directions: Tensor) -> Linearisation:
         """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend
         on n."""
-        coefficients = self.weights.double() @ directions
+        whitening = self.weights.double()
+        coefficients = whitening @ directions
         return Linearisation.along(self.network, self.z, coefficients)
 
 
@@ -156,10 +157,14 @@ def _coordinates(
     landmarks, _ = extract(network, z)
     psi = weights.new_empty(n, k)
     f0 = weights.new_empty(n)
-    step = max(1, CHUNK // len(z))
-    for first in progress(range(0, n, step), "blocks of points"):
-        rows = slice(first, first + step)
-        ntf, f0[rows] = extract(network, x[rows])
+    that_fit = CHUNK // len(z)
+    step = max(1, that_fit)
+    starts = range(0, n, step)
+    for first in progress(starts, "blocks of points"):
+        last = first + step
+        rows = slice(first, last)
+        ntf, outputs = extract(network, x[rows])
+        f0[rows] = outputs
         kernel = ntf.kernel(landmarks)
         psi[rows] = kernel.to(psi.dtype) @ weights
     return psi, f0
@@ -171,30 +176,43 @@ def _directions(network: Network, z: Tensor, q: int, k: int) -> Tensor:
     gram = ntf.kernel(ntf).double()
     m = len(z)
     random = stream(0, "subspace")
-    draw = random.standard_normal((m, q))
-    start = torch.from_numpy(draw).to(gram)
-    basis, _ = torch.linalg.qr(gram @ start)
+    shape = (m, q)
+    draw = random.standard_normal(shape)
+    drawn = torch.from_numpy(draw)
+    start = drawn.to(gram)
+    image = gram @ start
+    basis, _ = torch.linalg.qr(image)
     for _ in range(POWER_ITERATIONS):
-        basis, _ = torch.linalg.qr(gram @ basis)
-    inner = basis.mT @ (gram @ basis)
-    symmetric = (inner + inner.mT) / 2
+        image_of_basis = gram @ basis
+        basis, _ = torch.linalg.qr(image_of_basis)
+    last_image = gram @ basis
+    inner = basis.mT @ last_image
+    doubled = inner + inner.mT
+    symmetric = doubled / 2
     eigenvalues, vectors = torch.linalg.eigh(symmetric)
     kernel_precision = torch.finfo(torch.float32).eps
-    kept = eigenvalues > eigenvalues[-1] * kernel_precision
+    floor = eigenvalues[-1] * kernel_precision
+    kept = eigenvalues > floor
     rank = int(kept.sum())
     if rank < k:
         raise RankError(rank, k)
-    lengths = eigenvalues[kept].sqrt()
-    whitening = basis @ (vectors[:, kept] / lengths)
+    kept_values = eigenvalues[kept]
+    lengths = kept_values.sqrt()
+    scaled_vectors = vectors[:, kept] / lengths
+    whitening = basis @ scaled_vectors
     return whitening.to(z.dtype)
 
 
 def _ritz(coordinates: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Leading singular values (k,) and right vectors (q, k) of coordinates (n, q)."""
-    blocks = (block.double() for block in coordinates.split(BLOCK))
+    split = coordinates.split(BLOCK)
+    blocks = (block.double() for block in split)
     second = sum(block.mT @ block for block in blocks)
     eigenvalues, vectors = torch.linalg.eigh(second)
-    leading = eigenvalues[-k:].flip(-1)
+    largest = eigenvalues[-k:]
+    leading = largest.flip(-1)
     s = leading.sqrt()
-    rotation = vectors[:, -k:].flip(-1)
-    return s.to(coordinates), rotation.to(coordinates)
+    leading_vectors = vectors[:, -k:]
+    rotation = leading_vectors.flip(-1)
+    singular_values = s.to(coordinates)
+    return singular_values, rotation.to(coordinates)

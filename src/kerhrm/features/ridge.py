@@ -128,7 +128,8 @@ class Columns:
         with less bias than the least error has, and more variance.
         """
         ridge, _ = self.whole.choose(y)
-        return self.whole.left_out(y, share * ridge)
+        smaller_ridge = share * ridge
+        return self.whole.left_out(y, smaller_ridge)
 
     def fit(self, y: np.ndarray) -> "RidgeModel":
         """Fit labels (n,) by the columns and the lambda with the least leave-one-out
@@ -165,12 +166,16 @@ class Columns:
 
 def _orthonormal_span(landmarks: TangentFeatures) -> np.ndarray:
     """Coefficients (m, r) of orthonormal directions in the landmarks' features."""
-    gram = landmarks.kernel(landmarks).double().cpu().numpy()
+    kernel = landmarks.kernel(landmarks)
+    gram = kernel.double().cpu().numpy()
     eigenvalues, vectors = np.linalg.eigh(gram)
     kernel_precision = 10 * np.finfo(np.float32).eps
-    kept = eigenvalues > eigenvalues[-1] * kernel_precision
-    lengths = np.sqrt(eigenvalues[kept])
-    span = vectors[:, kept] / lengths
+    floor = eigenvalues[-1] * kernel_precision
+    kept = eigenvalues > floor
+    kept_values = eigenvalues[kept]
+    lengths = np.sqrt(kept_values)
+    kept_vectors = vectors[:, kept]
+    span = kept_vectors / lengths
     return np.asarray(span)
 
 
@@ -178,10 +183,13 @@ def _kernel(network: Network, x: Tensor, landmarks: TangentFeatures) -> np.ndarr
     """kappa(x, landmarks), (n, m), of points (n, d), :data:`ROWS` of them at a time."""
     n = len(x)
     kernel: np.ndarray | None = None
-    for start in progress(range(0, n, ROWS), "blocks of points"):
-        rows = slice(start, start + ROWS)
+    starts = range(0, n, ROWS)
+    for start in progress(starts, "blocks of points"):
+        stop = start + ROWS
+        rows = slice(start, stop)
         features, _ = extract(network, x[rows])
-        block = features.kernel(landmarks).cpu().numpy()
+        kernel_of_rows = features.kernel(landmarks)
+        block = kernel_of_rows.cpu().numpy()
         if kernel is None:
             _, m = block.shape
             kernel = np.empty((n, m), block.dtype)
@@ -215,11 +223,13 @@ class RidgeModel:
     @torch.no_grad()
     def __call__(self, x: Tensor) -> Tensor:
         """Outputs (m,) of points (m, d), float64."""
-        outputs = x.double() @ self.slopes + self.intercept
+        points = x.double()
+        outputs = points @ self.slopes + self.intercept
         if self.tangents is None:
             return outputs
         _, along = self.tangents(x)
-        return outputs + along[:, 0]
+        of_tangents = along[:, 0]
+        return outputs + of_tangents
 
     def to(self, device: torch.device | str) -> "RidgeModel":
         """The same on another device."""

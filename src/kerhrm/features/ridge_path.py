@@ -109,9 +109,11 @@ class RidgePath:
             yield from self._computed_left()
 
     def _computed_left(self) -> Iterator[Block]:
-        directions = self.v / np.sqrt(self.values)
+        singular_values = np.sqrt(self.values)
+        directions = self.v / singular_values
         for rows, left in self.design.times(directions, self.mean):
-            root = np.sqrt(self.weights[rows])
+            weights_of_rows = self.weights[rows]
+            root = np.sqrt(weights_of_rows)
             left *= root[:, None]
             yield rows, left
 
@@ -119,26 +121,32 @@ class RidgePath:
         """s^2 / (s^2 + lambda) of the directions, (r,)."""
         n = len(self.design)
         norm = self.values.sum() / n
-        return self.values / (self.values + ridge * norm)
+        denominators = self.values + ridge * norm
+        return self.values / denominators
 
     def _centred(self, y: np.ndarray) -> np.ndarray:
         """Labels less their mean, times the root of the weights."""
-        mean = (self.weights * y).mean()
+        weighted = self.weights * y
+        mean = weighted.mean()
         root = np.sqrt(self.weights)
-        return root * (y - mean)
+        deviations = y - mean
+        return root * deviations
 
     @property
     def _own_share(self) -> np.ndarray:
         """Share (n,) of each point's unit in the mean of all labels."""
         n = len(self.weights)
-        return self.weights / n / self.units
+        shares = self.weights / n
+        return shares / self.units
 
     def _along(self, y: np.ndarray) -> np.ndarray:
         """Coordinates U^T y (r,) of labels (n,)."""
         centred = self._centred(y)
-        along = np.zeros(len(self.values))
+        n_directions = len(self.values)
+        along = np.zeros(n_directions)
         for rows, u in self._left_blocks():
-            along += u.T @ centred[rows]
+            centred_rows = centred[rows]
+            along += u.T @ centred_rows
         return along
 
     def choose(self, y: np.ndarray) -> tuple[float, float]:
@@ -149,14 +157,17 @@ class RidgePath:
         """
         n = len(y)
         centred = self._centred(y)
-        left_out_residuals = centred / (1 - self._own_share)
+        kept_share = 1 - self._own_share
+        left_out_residuals = centred / kept_share
         best_ridge = np.inf
-        least_error = float(np.mean(left_out_residuals**2))
+        squared_residuals = left_out_residuals**2
+        least_error = float(np.mean(squared_residuals))
         if len(self.values) == 0:
             return best_ridge, least_error
         squares, leverage = self._by_ridge(y)
         errors = squares / n
-        for ridge, error, highest in zip(RIDGES, errors, leverage, strict=True):
+        candidates = zip(RIDGES, errors, leverage, strict=True)
+        for ridge, error, highest in candidates:
             usable = highest <= LARGEST_LEVERAGE
             if usable and error < least_error:
                 best_ridge = float(ridge)
@@ -168,28 +179,36 @@ class RidgePath:
         :data:`RIDGES`."""
         n = len(y)
         centred = self._centred(y)
-        squares = np.zeros(len(RIDGES))
+        n_ridges = len(RIDGES)
+        squares = np.zeros(n_ridges)
         leverage = np.zeros(len(RIDGES))
         with one_blas_thread():
-            along = self._along(y)[:, None]
+            along_directions = self._along(y)
+            along = along_directions[:, None]
             of_ridges = [self.shrinkage(ridge) for ridge in RIDGES]
             shrinkages = np.column_stack(of_ridges)
             for rows, u in self._left_blocks():
-                h = self.weights[rows, None] / n + u**2 @ shrinkages
+                of_mean = self.weights[rows, None] / n
+                h = of_mean + u**2 @ shrinkages
                 h /= self.units[rows, None]
-                fitted = u @ (shrinkages * along)
-                residuals = centred[rows, None] - fitted
-                leverage = np.maximum(leverage, h.max(0))
+                shrunk = shrinkages * along
+                fitted = u @ shrunk
+                labels = centred[rows, None]
+                residuals = labels - fitted
+                highest = h.max(0)
+                leverage = np.maximum(leverage, highest)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     left_out_residuals = residuals / (1 - h)
-                    squares += (left_out_residuals**2).sum(0)
+                    squares_of_rows = (left_out_residuals**2).sum(0)
+                    squares += squares_of_rows
         return squares, leverage
 
     def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Predictions of each label (n,) by all others, their mean squared error, and
         the lambda."""
         ridge, error = self.choose(y)
-        return self.left_out(y, ridge), error, ridge
+        predictions = self.left_out(y, ridge)
+        return predictions, error, ridge
 
     def left_out(self, y: np.ndarray, ridge: float) -> np.ndarray:
         """Predictions of each label (n,) by all others, with a lambda."""
@@ -197,32 +216,40 @@ class RidgePath:
         root = np.sqrt(self.weights)
         centred = self._centred(y)
         if np.isinf(ridge):
-            left_out_residuals = centred / (1 - self._own_share)
-            return np.asarray(y - left_out_residuals / root)
+            kept_share = 1 - self._own_share
+            left_out_residuals = centred / kept_share
+            corrections = left_out_residuals / root
+            return np.asarray(y - corrections)
         predictions = np.empty(n)
         shrinkage = self.shrinkage(ridge)
         with one_blas_thread():
             along = self._along(y)
             for rows, u in self._left_blocks():
-                h = self.weights[rows] / n + u**2 @ shrinkage
+                of_mean = self.weights[rows] / n
+                h = of_mean + u**2 @ shrinkage
                 h = h / self.units[rows]
                 h = np.minimum(h, LARGEST_LEVERAGE)
-                fitted = u @ (shrinkage * along)
+                shrunk = shrinkage * along
+                fitted = u @ shrunk
                 residuals = centred[rows] - fitted
                 left_out_residuals = residuals / (1 - h)
-                predictions[rows] = y[rows] - left_out_residuals / root[rows]
+                correction = left_out_residuals / root[rows]
+                predictions[rows] = y[rows] - correction
         return predictions
 
     def solve(self, y: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
         """Coefficients beta (q,) and intercept b of labels (n,)."""
-        mean = (self.weights * y).mean()
+        weighted = self.weights * y
+        mean = weighted.mean()
         if np.isinf(ridge):
-            return np.zeros_like(self.mean), float(mean)
+            no_slopes = np.zeros_like(self.mean)
+            return no_slopes, float(mean)
         with one_blas_thread():
             along = self._along(y)
             lengths = np.sqrt(self.values)
             inverse = self.shrinkage(ridge) / lengths
-            beta = self.v @ (inverse * along)
+            coefficients = inverse * along
+            beta = self.v @ coefficients
         intercept = mean - self.mean @ beta
         return beta, float(intercept)
 
@@ -231,7 +258,8 @@ def _weighted_blocks(
     design: Design, mean: np.ndarray, weights: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Columns (b, q) less their mean, times the root of the weights, block by block."""
-    root = np.sqrt(weights)[:, None]
+    root_of_weights = np.sqrt(weights)
+    root = root_of_weights[:, None]
     for rows, block in design.blocks():
         centred = block - mean
         yield root[rows] * centred
@@ -242,10 +270,12 @@ def _by_points(centred: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
     Of vectors with eigenvalue zero only the length may be wrong; nobody keeps them.
     """
-    z = np.concatenate(list(centred))
+    blocks = list(centred)
+    z = np.concatenate(blocks)
     gram = z @ z.T
     eigenvalues, u = np.linalg.eigh(gram)
     tiny = np.finfo(float).tiny
     positive = np.maximum(eigenvalues, tiny)
     lengths = np.sqrt(positive)
-    return eigenvalues, z.T @ (u / lengths)
+    directions = u / lengths
+    return eigenvalues, z.T @ directions

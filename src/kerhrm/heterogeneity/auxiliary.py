@@ -91,13 +91,15 @@ def covariance_measure(
         return impossible(n_permutations)
     rows = _tested_rows(len(y))
     cell_numbers = cells.cpu().numpy()
-    indicators = _indicators(cell_numbers[rows])
+    tested_cells = cell_numbers[rows]
+    indicators = _indicators(tested_cells)
     _, n_cells = indicators.shape
     if n_cells == 0:
         return impossible(n_permutations)
     all_inputs = x.double().cpu().numpy()
     all_labels = y.double().cpu().numpy()
-    inputs = _standardised(all_inputs[rows])
+    tested_inputs = all_inputs[rows]
+    inputs = _standardised(tested_inputs)
     labels = all_labels[rows]
     n_rows, n_inputs = inputs.shape
     share = np.ones(n_rows)
@@ -115,13 +117,16 @@ def covariance_measure(
         for indicator in indicators.T:
             smoothed = columns.less_smoothed(indicator, SMOOTHING)
             smoothed_indicators.append(smoothed)
-        r = indicators - np.column_stack(smoothed_indicators)
+        smoothed_columns = np.column_stack(smoothed_indicators)
+        r = indicators - smoothed_columns
         leading_inputs = leading(inputs, MAX_FEATURES)
         psi = orthonormal(leading_inputs)
         of_cells = _whitened(r, share)
         constant = np.ones((n_rows, 1))
-        constants = of_cells.T @ (share * e) / n_rows
-        without_constants = e - of_cells @ constants
+        sums = of_cells.T @ (share * e)
+        constants = sums / n_rows
+        explained = of_cells @ constants
+        without_constants = e - explained
         by_inputs = _gains(psi, e, of_cells, share, n_permutations)
         by_constant = _gains(constant, e, of_cells, share, n_permutations)
         beside = _gains(psi, without_constants, of_cells, share, n_permutations)
@@ -142,7 +147,8 @@ def _standardised(inputs: np.ndarray) -> np.ndarray:
     deviation = inputs.std(0)
     varies = deviation > 0
     scale = np.where(varies, deviation, 1.0)
-    centred = inputs - inputs.mean(0)
+    mean = inputs.mean(0)
+    centred = inputs - mean
     return centred / scale
 
 
@@ -166,8 +172,10 @@ def _whitened(terms: np.ndarray, weights: np.ndarray) -> np.ndarray:
     tiny = np.finfo(float).tiny
     largest = max(eigenvalues[-1], tiny)
     kept = eigenvalues > SMALLEST * largest
-    lengths = np.sqrt(n / eigenvalues[kept])
-    whitening = vectors[:, kept] * lengths
+    kept_values = eigenvalues[kept]
+    lengths = np.sqrt(n / kept_values)
+    kept_vectors = vectors[:, kept]
+    whitening = kept_vectors * lengths
     return terms @ whitening
 
 
@@ -184,18 +192,22 @@ def _gains(
     weights (n,).
     """
     n = len(psi)
-    terms = psi * residuals[:, None]
+    column_of_residuals = residuals[:, None]
+    terms = psi * column_of_residuals
     of_labels = _whitened(terms, weights)
     random = stream(0, "auxiliary", "signs")
-    drawn = random.choice([-1.0, 1.0], (n_draws, n))
+    size = (n_draws, n)
+    drawn = random.choice([-1.0, 1.0], size)
     as_they_are = np.ones(n)
     signs = np.vstack([as_they_are, drawn])
     weighted_signs = signs * weights
     rows_of_t = []
     for column in of_labels.T:
         signed = weighted_signs * column
-        rows_of_t.append(signed @ of_cells)
-    t = np.stack(rows_of_t, axis=1) / math.sqrt(n)
+        moments = signed @ of_cells
+        rows_of_t.append(moments)
+    sums = np.stack(rows_of_t, axis=1)
+    t = sums / math.sqrt(n)
     norms = np.linalg.norm(t, 2, axis=(1, 2))
     gains = norms**2 / (2 * n)
     return np.asarray(gains)
@@ -210,12 +222,15 @@ def _largest(
     each; ``beside`` are the inputs' once each cell has a constant of its own.
     """
     gains = np.stack([by_inputs, by_constant])
-    centred = gains - gains.mean(1, keepdims=True)
+    means = gains.mean(1, keepdims=True)
+    centred = gains - means
     spread = gains.std(1, keepdims=True)
     tiny = np.finfo(float).tiny
-    units = centred / np.maximum(spread, tiny)
+    positive_spread = np.maximum(spread, tiny)
+    units = centred / positive_spread
     largest = units.max(0)
-    reached = largest >= largest[0] - CREDIT  # at least by itself
+    threshold = largest[0] - CREDIT
+    reached = largest >= threshold  # at least by itself
     p_value = float(reached.mean())
     reached_beside = beside >= beside[0]
     p_beside = float(reached_beside.mean())
@@ -224,8 +239,9 @@ def _largest(
     of_data = units[:, 0]
     larger = int(of_data.argmax())
     of_larger = gains[larger]
+    gain_of_data = float(of_larger[0])
     return HeterogeneityResult(
-        gain=float(of_larger[0]),
+        gain=gain_of_data,
         null=of_larger[1:],
         p_value=p_value,
         detected=detected,

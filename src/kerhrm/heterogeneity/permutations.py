@@ -72,7 +72,8 @@ def _permutations(
     random = stream(seed, "heterogeneity", "permutations")
     together = np.argsort(groups, kind="stable")
     as_they_are = np.arange(n)
-    orders = np.tile(as_they_are, (1 + n_permutations, 1))
+    n_orders = 1 + n_permutations
+    orders = np.tile(as_they_are, (n_orders, 1))
     for order in orders[1:]:
         sort_keys = random.random(n)
         order[together] = np.lexsort((sort_keys, groups))
@@ -111,5 +112,6 @@ def orthonormal(features: np.ndarray) -> np.ndarray:
     floor = n * eps * s[0]
     above_floor = s > floor
     rank = int(above_floor.sum())
-    columns = u[:, :rank] * np.sqrt(n)
+    left = u[:, :rank]
+    columns = left * np.sqrt(n)
     return np.ascontiguousarray(columns)

@@ -80,34 +80,42 @@ def scaled_residuals(
     mean : ndarray, (n,)
         m, in units of y's standard deviation.
     """
-    centred = y - y.mean()
+    mean_label = y.mean()
+    centred = y - mean_label
     y = centred / y.std()
     _, d = x.shape
-    standardised = StandardScaler().fit_transform(x)
-    points = torch.from_numpy(standardised.astype(np.float32))
+    scaler = StandardScaler()
+    standardised = scaler.fit_transform(x)
+    single = standardised.astype(np.float32)
+    points = torch.from_numpy(single)
     network = build(NetworkOptions(), 0, d)
     columns = Columns.extract(network, points)
     mean = rank_regression(columns, y)
     residuals = y - mean
     size = _fitted_sizes(residuals)
-    from_median = np.abs(mean - np.median(mean))
+    median = np.median(mean)
+    from_median = np.abs(mean - median)
     inputs = np.column_stack([x, mean, from_median])
     split = KFold(folds, shuffle=True, random_state=seed)
     predictions = []
-    for model in progress([*scale_models()], "regressions of the noise's scale"):
+    models = [*scale_models()]
+    for model in progress(models, "regressions of the noise's scale"):
         prediction = cross_val_predict(model, inputs, size, cv=split)
         predictions.append(prediction)
     scale = min(predictions, key=lambda scale: mean_gamma_deviance(size, scale))
-    in_medians = scale / np.median(scale)
+    median_scale = np.median(scale)
+    in_medians = scale / median_scale
     scale = np.clip(in_medians, 1 / SPREAD, SPREAD)
-    scores = normal_scores(residuals / scale)
+    in_scales = residuals / scale
+    scores = normal_scores(in_scales)
     return scores, scale, mean
 
 
 def _fitted_sizes(residuals: np.ndarray) -> np.ndarray:
     """Sizes of residuals (n,) that the scale is fitted to: cut, of mean about 1."""
     size = np.abs(residuals)
-    largest = LARGEST * np.median(size) or np.inf
+    scaled_median = LARGEST * np.median(size)
+    largest = scaled_median or np.inf
     cut = np.minimum(size, largest)
     in_means = cut / cut.mean()
     return np.maximum(in_means, 1e-3)  # gamma deviance wants positive values
@@ -130,7 +138,8 @@ def alike(scale: np.ndarray, mean: np.ndarray) -> np.ndarray:
         means = mean[like_scale]
         order = np.argsort(means, kind="stable")
         by_mean = like_scale[order]
-        n_means = max(1, len(like_scale) // ALIKE)
+        n_groups_of_means = len(like_scale) // ALIKE
+        n_means = max(1, n_groups_of_means)
         for group in np.array_split(by_mean, n_means):
             groups[group] = number
             number += 1
@@ -166,8 +175,10 @@ def beside_atom(y: np.ndarray) -> np.ndarray:
     _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     n = len(y)
     n_others = n - counts.max()
-    frequent = n_others < (1 - ATOM) * n
-    n_single = (counts == 1).sum()
+    smallest_share = 1 - ATOM
+    frequent = n_others < smallest_share * n
+    single = counts == 1
+    n_single = single.sum()
     continuous = 2 * n_single > n_others
     if frequent and continuous:
         other_label = inverse != counts.argmax()
@@ -181,21 +192,24 @@ def spread_ties(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
     Counts lie on lines, too.
     """
     labels, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
-    middle = (labels[1:] + labels[:-1]) / 2
+    sums = labels[1:] + labels[:-1]
+    middle = sums / 2
     first = 2 * labels[0] - middle[0]
     last = 2 * labels[-1] - middle[-1]
     edges = np.concatenate([[first], middle, [last]])
     low = edges[inverse]
     high = edges[inverse + 1]
     drawn = random.uniform(low, high)
-    tied = counts[inverse] > 1
+    counts_of_rows = counts[inverse]
+    tied = counts_of_rows > 1
     return np.where(tied, drawn, y)
 
 
 def normal_scores(residuals: np.ndarray) -> np.ndarray:
     """Normal scores Phi^-1((rank - 1/2) / n) of residuals (n,)."""
     ranks = stats.rankdata(residuals)
-    shares = (ranks - 0.5) / len(residuals)
+    positions = ranks - 0.5
+    shares = positions / len(residuals)
     scores = stats.norm.ppf(shares)
     return np.asarray(scores)
 
@@ -224,5 +238,6 @@ def _bent(x: np.ndarray) -> np.ndarray:
     """Inputs (n, d), their size and its logarithm; the log of a scale
     may follow each."""
     size = np.abs(x)
-    log_size = np.log(size + 0.1)
+    positive = size + 0.1
+    log_size = np.log(positive)
     return np.column_stack([x, size, log_size])

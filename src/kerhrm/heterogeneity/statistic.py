@@ -66,7 +66,8 @@ def gains(
     """
     psi = torch.from_numpy(features)
     n = len(psi)
-    n_starts = len(residuals) * options.n_init
+    n_sets = len(residuals)
+    n_starts = n_sets * options.n_init
     starts = random_starts(seed, n_starts, n, 2, "heterogeneity")
     by_set = starts.split(options.n_init)
     residual_sets = torch.from_numpy(residuals)
@@ -84,12 +85,14 @@ def _gain(
     starts = torch.cat([directed, random])
     em = EM(max_iter=options.em_max_iter, tol=options.em_tol)
     mixtures = fit_mixture(psi, e, starts, ridge=options.ridge, em=em)
-    everyone = torch.ones_like(psi[None, :, :1])
+    ones_of_points = psi[None, :, :1]
+    everyone = torch.ones_like(ones_of_points)
     regression = fit_mixture(psi, e, everyone, ridge=options.ridge)
     constant_noise = regression.log_likelihood(psi, e)
     matched = matched_likelihood(mixtures, psi, e)
     alone = torch.maximum(constant_noise, matched)
-    gain = mixtures.log_likelihood(psi, e) - alone
+    of_mixtures = mixtures.log_likelihood(psi, e)
+    gain = of_mixtures - alone
     large_enough = mixtures.weights >= options.min_share
     usable = large_enough.all(-1)
     usable_gain = torch.where(usable, gain, 0.0)
@@ -107,26 +110,32 @@ def leading(psi: Tensor, e: Tensor) -> Tensor:
     cubes = e**3 - 3 * e
     third = psi.mT @ cubes
     directions = torch.column_stack([first, third, second])
-    basis = torch.linalg.qr(directions).Q
+    factors = torch.linalg.qr(directions)
+    basis = factors.Q
     return psi @ basis
 
 
 def _second_moment_directions(psi: Tensor, e: Tensor, number: int) -> Tensor:
     """Directions (k, number) along which E[(e^2 - 1) psi psi^T] is largest."""
     excess = e**2 - 1
-    weighted = excess[:, None] * psi
+    column = excess[:, None]
+    weighted = column * psi
     second = psi.mT @ weighted
-    vectors = torch.linalg.eigh(second).eigenvectors
+    eigenpairs = torch.linalg.eigh(second)
+    vectors = eigenpairs.eigenvectors
     return vectors[:, -number:]
 
 
 def directed_starts(psi: Tensor, e: Tensor) -> Tensor:
     """Responsibilities (3, n, 2) by moments of residuals e (n,), psi (n, k)."""
-    second = _second_moment_directions(psi, e, DIRECTIONS).mT
+    second_directions = _second_moment_directions(psi, e, DIRECTIONS)
+    second = second_directions.mT
     cubes = e**3 - 3 * e
     third = cubes @ psi
-    directions = torch.cat([second, third[None]])
-    sides = directions @ psi.mT * e > 0
+    third_row = third[None]
+    directions = torch.cat([second, third_row])
+    products = directions @ psi.mT * e
+    sides = products > 0
     starts = torch.stack([sides, ~sides], dim=-1)
     return starts.to(psi)
 
@@ -139,12 +148,18 @@ def matched_likelihood(mixtures: Mixture, psi: Tensor, y: Tensor) -> Tensor:
     """
     weights = mixtures.weights.unsqueeze(-2)
     means = psi @ mixtures.theta.mT
-    mean = (weights * means).sum(-1)
-    distances = means - mean.unsqueeze(-1)
-    between = (weights * distances**2).sum(-1)
-    variances = mixtures.weights * mixtures.sigma**2
+    weighted_means = weights * means
+    mean = weighted_means.sum(-1)
+    mean_column = mean.unsqueeze(-1)
+    distances = means - mean_column
+    weighted_squares = weights * distances**2
+    between = weighted_squares.sum(-1)
+    noise_variances = mixtures.sigma**2
+    variances = mixtures.weights * noise_variances
     within = variances.sum(-1, keepdim=True)
     variance = within + between
-    squares = (y - mean) ** 2 / variance
+    residuals = y - mean
+    squares = residuals**2 / variance
     terms = squares + variance.log() + LOG_2PI
-    return -0.5 * terms.mean(-1)
+    mean_term = terms.mean(-1)
+    return -0.5 * mean_term

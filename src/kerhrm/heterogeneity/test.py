@@ -172,10 +172,13 @@ def test_problem(
     with_labels = torch.column_stack([x, labels])
     points = with_labels.cpu().numpy()
     differ = points[1:] != points[:-1]
-    is_first = np.append(True, differ.any(1))
+    differs = differ.any(1)
+    is_first = np.append(True, differs)
     rows = np.flatnonzero(is_first)
-    counts = problem.counts[0].cpu().numpy()
-    counted = counts[rows] > NO_WEIGHT * len(points)
+    weights = problem.counts[0]
+    counts = weights.cpu().numpy()
+    floor = NO_WEIGHT * len(points)
+    counted = counts[rows] > floor
     rows = rows[counted]
     n = len(rows)
     if n < MIN_POINTS:
@@ -183,8 +186,10 @@ def test_problem(
     if n > MAX_TESTED:
         random = stream(problem.seed, "heterogeneity", "rows")
         drawn = random.choice(n, MAX_TESTED, replace=False)
-        rows = rows[np.sort(drawn)]
-    k = min(options.k, len(problem.s))
+        kept = np.sort(drawn)
+        rows = rows[kept]
+    largest_k = len(problem.s)
+    k = min(options.k, largest_k)
     psi, _ = problem.reduced(k)
     tested = torch.from_numpy(rows).to(x.device)
     return test_rows(
@@ -210,8 +215,10 @@ def test_rows(
     labels = y.double().cpu().numpy()
     inputs = x.double().cpu().numpy()
     n, d = inputs.shape
-    n_beside = beside_atom(labels).sum()
-    if d + 1 <= n_beside // POINTS_PER_FEATURE:
+    beside = beside_atom(labels)
+    n_beside = beside.sum()
+    most = n_beside // POINTS_PER_FEATURE
+    if d + 1 <= most:
         constant = np.ones(n)
         features = np.column_stack([inputs, constant])
     return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
@@ -236,11 +243,14 @@ def test_table(
     if n > MAX_TESTED:
         random = stream(0, "heterogeneity", "rows")
         drawn = random.choice(n, MAX_TESTED, replace=False)
-        points = points[np.sort(drawn)]
+        kept = np.sort(drawn)
+        points = points[kept]
     labels = points[:, 0]
     inputs = points[:, 1:]
-    n_beside = int(beside_atom(labels).sum())
-    most = n_beside // POINTS_PER_FEATURE - 1
+    beside = beside_atom(labels)
+    n_beside = int(beside.sum())
+    per_feature = n_beside // POINTS_PER_FEATURE
+    most = per_feature - 1
     if inputs.shape[1] > most:
         most = min(most, options.k)
     features = leading(inputs, most)
@@ -251,9 +261,11 @@ def leading(x: np.ndarray, most: int) -> np.ndarray:
     """Inputs (n, d) and a constant; of more than ``most`` inputs so many principal
     components."""
     if x.shape[1] > most:
-        centred = x - x.mean(0)
+        means = x.mean(0)
+        centred = x - means
         u, s, _ = np.linalg.svd(centred, full_matrices=False)
-        x = u[:, :most] * s[:most]
+        left = u[:, :most]
+        x = left * s[:most]
     constant = np.ones(len(x))
     return np.column_stack([x, constant])
 
@@ -273,7 +285,8 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
             array = np.ma.filled(numbers, np.nan)
         return check_array(array, dtype=np.float64, ensure_2d=ensure_2d)
     except (ValueError, TypeError) as error:
-        first_line, *_ = str(error).split("\n")
+        lines = str(error).split("\n")
+        first_line, *_ = lines
         problem = f"{name} must hold numbers ({first_line})"
         hint = "encode text first; labels of a class cannot be tested"
         raise KerhrmError(problem, hint) from error
@@ -286,9 +299,11 @@ def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
         shapes = f"features {features.shape}, inputs {x.shape}, labels {y.shape}"
         problem = f"{shapes} do not fit"
         raise KerhrmError(problem, "give one row of each for every point")
-    arrays = {"features": features, "x": x, "y": y[:, None]}
+    column = y[:, None]
+    arrays = {"features": features, "x": x, "y": column}
     for name, array in arrays.items():
-        finite = np.isfinite(array).all(axis=1)
+        finite_cells = np.isfinite(array)
+        finite = finite_cells.all(axis=1)
         if not finite.all():
             row = f"row {finite.argmin()} (counted from 0)"
             problem = f"{name} must be finite; {row} is not"

@@ -50,17 +50,20 @@ def train_afr(inputs: Inputs, options: AFROptions) -> Fitted:
     """Train by ERM, and retrain the last layer on other points."""
     LastLayer.of(inputs.network)  # refuses other networks before any training
     held_out = hold_out(inputs, options.share, "afr")
-    base = train_erm_on(inputs, ~held_out, options, options.loss)
+    kept = ~held_out
+    base = train_erm_on(inputs, kept, options, options.loss)
     last = LastLayer.of(base)
     x = inputs.x[held_out]
     y = inputs.y[held_out].double()
     z = last.features(x)
     start = last.coefficients
-    weights = afr_weights(z @ start, y, options.gamma, options.loss)
+    outputs = z @ start
+    weights = afr_weights(outputs, y, options.gamma, options.loss)
     change = solve(
         z, y, weights, start, penalty=options.penalty_weight, loss=options.loss
     )
-    model = last.replaced(start + change)
+    coefficients = start + change
+    model = last.replaced(coefficients)
     wrong = errors(base, inputs.x, inputs.y)
     wrong_validation = errors(base, inputs.x_validation, inputs.y_validation)
     both = torch.cat([wrong, wrong_validation])
@@ -75,9 +78,11 @@ def hold_out(inputs: Inputs, share: float, name: str) -> Tensor:
     """
     n = len(inputs.y)
     rounded = round(share * n)
-    count = min(max(1, rounded), n - 1)
+    at_least_one = max(1, rounded)
+    count = min(at_least_one, n - 1)
     random = stream(inputs.seed, name)
-    drawn = random.permutation(n)[:count]
+    permutation = random.permutation(n)
+    drawn = permutation[:count]
     held_out = torch.zeros(n, dtype=torch.bool)
     held_out[torch.from_numpy(drawn)] = True
     return held_out.to(inputs.y.device)
@@ -90,10 +95,13 @@ def train_erm_on(
 
     ``options`` have ``steps``, ``learning_rate`` and ``evaluate_every``.
     """
-    part = replace(inputs, x=inputs.x[points], y=inputs.y[points])
+    x = inputs.x[points]
+    y = inputs.y[points]
+    part = replace(inputs, x=x, y=y)
 
     def risk(f: Tensor, network: Network, step: int) -> Tensor:
-        return point_loss(f, part.y, loss).mean()
+        losses = point_loss(f, part.y, loss)
+        return losses.mean()
 
     return part.train_model(risk, options)
 
@@ -104,7 +112,8 @@ def afr_weights(f: Tensor, y: Tensor, gamma: float, loss: PointLoss) -> Tensor:
     if loss == "logistic":
         probability = torch.sigmoid(margin)
     else:
-        probability = ((1 + margin) / 2).clamp(0, 1)
+        share = (1 + margin) / 2
+        probability = share.clamp(0, 1)
     weights = torch.exp(-gamma * probability)
     for label in y.unique():
         of_label = y == label
@@ -145,25 +154,32 @@ def solve(
     """
     _, q = z.shape
     f = z @ start
-    ridge = penalty * torch.eye(q, dtype=z.dtype, device=z.device)
+    identity = torch.eye(q, dtype=z.dtype, device=z.device)
+    ridge = penalty * identity
     if loss == "squared":
         residuals = y - f
         weighted = 2 * weights * residuals
-        curvature = (2 * weights)[:, None] * z
+        doubled = 2 * weights
+        curvature = doubled[:, None] * z
         hessian = z.mT @ curvature + ridge
-        return torch.linalg.solve(hessian, z.mT @ weighted)
+        slope = z.mT @ weighted
+        return torch.linalg.solve(hessian, slope)
 
     def value(change: Tensor) -> Tensor:
-        losses = softplus(-y * (f + z @ change))
+        margins = -y * (f + z @ change)
+        losses = softplus(margins)
         return weights @ losses + penalty / 2 * change @ change
 
     change = torch.zeros_like(start)
     for _ in range(NEWTON_STEPS):
         outputs = f + z @ change
-        wrong = torch.sigmoid(-y * outputs)
-        gradient = penalty * change - z.mT @ (weights * y * wrong)
+        margins = -y * outputs
+        wrong = torch.sigmoid(margins)
+        pulls = z.mT @ (weights * y * wrong)
+        gradient = penalty * change - pulls
         curvatures = weights * wrong * (1 - wrong)
-        hessian = z.mT @ (curvatures[:, None] * z) + ridge
+        weighted_rows = curvatures[:, None] * z
+        hessian = z.mT @ weighted_rows + ridge
         step = torch.linalg.solve(hessian, gradient)
         promised = gradient @ step
         if promised <= TOLERANCE:

@@ -41,14 +41,18 @@ def train_balancing(inputs: Inputs, options: BalancingOptions) -> Fitted:
     weights = sample.weights.to(y)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
-        risk = weights @ point_loss(f, y, options.loss)
+        losses = point_loss(f, y, options.loss)
+        risk = weights @ losses
         return risk + decay(network, options.weight_decay)
 
-    points = replace(inputs, x=inputs.x[sample.points], y=y)
-    members = one_hot_environments(held_out, 2).mT
+    x = inputs.x[sample.points]
+    points = replace(inputs, x=x, y=y)
+    columns = one_hot_environments(held_out, 2)
+    members = columns.mT
     model = points.train_model(objective, options, members)
     both = torch.cat([wrong, held_out])
-    return Fitted({"model": model}, environments=one_hot_environments(both, 2))
+    environments = one_hot_environments(both, 2)
+    return Fitted({"model": model}, environments=environments)
 
 
 def groups_of(environments: Tensor, y: Tensor, by: GroupsBy) -> Tensor:
@@ -96,23 +100,28 @@ def balance(groups: Tensor, how: Balance, seed: int) -> Sample:
         Of all groups with points.
     """
     if how == "reweight":
-        points = torch.arange(len(groups), device=groups.device)
+        n_points = len(groups)
+        points = torch.arange(n_points, device=groups.device)
     else:
         points = subsample(groups, seed)
-    means = environment_means(groups[points])
+    sampled = groups[points]
+    means = environment_means(sampled)
     return Sample(points, weights=means.mean(0))
 
 
 def subsample(groups: Tensor, seed: int) -> Tensor:
     """Numbers (s,) of equally many points of each group, rising."""
     random = stream(seed, "balancing")
-    permutation = random.permutation(len(groups))
+    n_points = len(groups)
+    permutation = random.permutation(n_points)
     order = torch.from_numpy(permutation).to(groups.device)
     ordered = groups[order]
     names, sizes = groups.unique(return_counts=True)
     smallest = int(sizes.min())
     kept = []
     for name in names:
-        of_group = order[ordered == name]
+        in_group = ordered == name
+        of_group = order[in_group]
         kept.append(of_group[:smallest])
-    return torch.cat(kept).sort().values
+    points = torch.cat(kept)
+    return points.sort().values

@@ -44,7 +44,8 @@ def _adam(
     w = start.copy()
     first = np.zeros_like(w)
     second = np.zeros_like(w)
-    for step in progress(range(1, steps + 1), "training steps"):
+    step_numbers = range(1, steps + 1)
+    for step in progress(step_numbers, "training steps"):
         slope = gradient(step, w)
         first += (1 - BETA1) * (slope - first)
         slope = slope * slope
@@ -53,5 +54,6 @@ def _adam(
         length /= math.sqrt(1 - BETA2**step)
         length += EPSILON
         rate = learning_rate / (1 - BETA1**step)
-        w -= rate * (first / length)
+        direction = first / length
+        w -= rate * direction
     return w

@@ -33,7 +33,8 @@ def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:
     """Train a network on the worst reweighting of its points; the loss is (f - y)^2."""
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
-        losses = (f - inputs.y) ** 2
+        residuals = f - inputs.y
+        losses = residuals**2
         return worst_mean(losses, options.rho)
 
     model = inputs.train_model(objective, options)
@@ -43,7 +44,8 @@ def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:
 def worst_mean(losses: Tensor, rho: float) -> Tensor:
     """Largest mean of losses (n,) over the chi-square ball; differentiable."""
     weights = worst_weights(losses, rho)
-    return (weights * losses).sum()
+    weighted = weights * losses
+    return weighted.sum()
 
 
 @torch.no_grad()
@@ -62,15 +64,20 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
     exact = losses.double()
     high = exact.max()
     deviation = exact.std(correction=0)
-    uncut = exact.mean() - deviation / (2 * rho) ** 0.5
-    low = torch.minimum(uncut, exact.min())
+    shift = deviation / (2 * rho) ** 0.5
+    uncut = exact.mean() - shift
+    least = exact.min()
+    low = torch.minimum(uncut, least)
     # some weight remains where all losses are equal
-    low = low - 1e-9 * (1 + high - low)
+    width = 1 + high - low
+    low = low - 1e-9 * width
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         excess = (exact - middle).clamp_min(0)
-        squared_mean = (1 + 2 * rho) * excess.mean() ** 2
-        descends = squared_mean > (excess**2).mean()
+        mean_excess = excess.mean()
+        squared_mean = (1 + 2 * rho) * mean_excess**2
+        mean_square = (excess**2).mean()
+        descends = squared_mean > mean_square
         low = torch.where(descends, middle, low)
         high = torch.where(descends, high, middle)
     excess = (exact - low).clamp_min(0)

@@ -72,7 +72,8 @@ class Descent(Generic[N]):
         """Train a copy of a network."""
         copy = network.trainable(device)
         weights = list(copy.weights.values())
-        return cls(copy, Adam(weights, rate))
+        optimiser = Adam(weights, rate)
+        return cls(copy, optimiser)
 
     def run(
         self,
@@ -103,11 +104,13 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     outputs = inputs.network.at(inputs.x)
     looks: list[BestWeights[Network]] = []
     last = options.rounds - 1
-    for number in progress(range(options.rounds), "rounds"):
+    round_numbers = range(options.rounds)
+    for number in progress(round_numbers, "rounds"):
         with torch.no_grad():
             f = outputs(invariant.network)
             losses = point_loss(f, inputs.y, "logistic")
-        share = number / max(1, last)
+        n_later = max(1, last)
+        share = number / n_later
         infer = partial(
             inference_loss,
             inference.network,
@@ -133,7 +136,9 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
         if number == last and options.evaluate_every is not None:
             looks = [best_weights(invariant.network, inputs, validation, options)]
         invariant.run(learn, options.steps, looks)
-    model = looks[0].network if looks else invariant.network.detached()
+    model = invariant.network.detached()
+    if looks:
+        model = looks[0].network
     both = torch.cat([train, validation])
     likeliest = both.argmax(1)
     environments = one_hot_environments(likeliest, options.n_environments)
@@ -156,7 +161,8 @@ def best_weights(
 
     ``validation`` are memberships (m, K) of the validation points.
     """
-    members = (validation > 0).T.double()
+    chosen = (validation > 0).T
+    members = chosen.double()
 
     def score(trained: Network) -> Tensor:
         f = trained(inputs.x_validation)
@@ -165,7 +171,8 @@ def best_weights(
         return worst
 
     every = options.evaluate_every or options.steps
-    return BestWeights(network.detached(), score, every=every, steps=options.steps)
+    untrained = network.detached()
+    return BestWeights(untrained, score, every=every, steps=options.steps)
 
 
 def with_heads(network: Network, count: int, seed: int) -> MLP:
@@ -182,7 +189,8 @@ def with_heads(network: Network, count: int, seed: int) -> MLP:
     _, width = weight.shape
     bound = width**-0.5
     random = stream(seed, "heads")
-    uniform = random.uniform(-bound, bound, (count, width + 1))
+    size = (count, width + 1)
+    uniform = random.uniform(-bound, bound, size)
     drawn = torch.from_numpy(uniform).to(weight)
     weights = dict(last.network.weights)
     weights[f"weight_{number}"] = drawn[:, :-1]
@@ -193,7 +201,8 @@ def with_heads(network: Network, count: int, seed: int) -> MLP:
 def head_losses(network: MLP, x: Tensor, y: Tensor) -> Tensor:
     """Logistic losses of every head at points (n, d): (n, K)."""
     *_, outputs = activations(network.layers, x)
-    return softplus(-y[:, None] * outputs)
+    margins = -y[:, None] * outputs
+    return softplus(margins)
 
 
 def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP]:
@@ -204,7 +213,8 @@ def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP
     def risk() -> Tensor:
         losses = head_losses(first.network, inputs.x, inputs.y)
         of_first_head = losses[:, 0]
-        return of_first_head.mean() + decay(first.network, options.weight_decay)
+        risk_of_head = of_first_head.mean()
+        return risk_of_head + decay(first.network, options.weight_decay)
 
     first.run(risk, options.reference_steps)
     return Descent.of(first.network, device, options.learning_rate)
@@ -212,7 +222,8 @@ def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP
 
 def probabilities(losses: Tensor, temperature: float) -> Tensor:
     """P (n, K) of the environments by the heads' losses (n, K)."""
-    return torch.softmax(-losses / temperature, dim=1)
+    logits = -losses / temperature
+    return torch.softmax(logits, dim=1)
 
 
 def inference_loss(
@@ -253,27 +264,34 @@ def diversity_loss(p: Tensor, limit: float) -> Tensor:
     _, k = p.shape
     likeliest, environments = p.max(1)
     sizes = environments.bincount(minlength=k).to(p)
-    ratios = sizes.max() / sizes[environments]
+    largest = sizes.max()
+    ratios = largest / sizes[environments]
     weights = ratios.clamp(max=limit)
-    log_likelihood = weights @ likeliest.log()
+    logarithms = likeliest.log()
+    log_likelihood = weights @ logarithms
     return -log_likelihood / weights.sum()
 
 
 def label_information(p: Tensor, y: Tensor) -> Tensor:
     """L_LI of probabilities (n, K) and labels (n,), in nats."""
-    of_lower = p[y <= 0].sum(0)
-    of_upper = p[y > 0].sum(0)
+    lower = p[y <= 0]
+    of_lower = lower.sum(0)
+    upper = p[y > 0]
+    of_upper = upper.sum(0)
     mass = torch.stack([of_lower, of_upper], dim=1)
     total = mass.sum(1, keepdim=True)
-    shares = mass / total.clamp_min(LEAST_MASS)
-    divergences = torch.special.xlogy(shares, 2 * shares).sum(1)
+    positive_total = total.clamp_min(LEAST_MASS)
+    shares = mass / positive_total
+    terms = torch.special.xlogy(shares, 2 * shares)
+    divergences = terms.sum(1)
     return divergences.mean()
 
 
 def loss_variance(p: Tensor, losses: Tensor) -> Tensor:
     """L_IP of probabilities (n, K) and losses (n,)."""
     sums = losses @ p
-    mass = p.sum(0).clamp_min(LEAST_MASS)
+    sums_of_p = p.sum(0)
+    mass = sums_of_p.clamp_min(LEAST_MASS)
     means = sums / mass
     return means.var(correction=0)
 
@@ -284,7 +302,8 @@ def memberships(network: MLP, x: Tensor, y: Tensor, options: EDNILOptions) -> Te
     losses = head_losses(network, x, y)
     p = probabilities(losses, options.temperature)
     _, k = p.shape
-    is_likeliest = one_hot(p.argmax(1), k) > 0
+    likeliest = p.argmax(1)
+    is_likeliest = one_hot(likeliest, k) > 0
     return torch.where(is_likeliest, p, 0.0)
 
 
@@ -303,14 +322,18 @@ def environment_weights(chosen: Tensor) -> tuple[Tensor, Tensor]:
     Tensor, (E, n)
         Rows that average over each.
     """
-    members = (chosen > 0).to(chosen)
+    is_member = chosen > 0
+    members = is_member.to(chosen)
     sizes = members.sum(0)
     occupied = sizes > 0
-    sums = chosen.sum(0)[occupied]
+    total = chosen.sum(0)
+    sums = total[occupied]
     confidence = sums / sizes[occupied]
-    columns = members / sizes.clamp_min(1)
+    positive_sizes = sizes.clamp_min(1)
+    columns = members / positive_sizes
     means = columns.T[occupied]
-    return confidence / confidence.sum(), means
+    shares = confidence / confidence.sum()
+    return shares, means
 
 
 def invariant_loss(

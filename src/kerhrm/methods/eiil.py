@@ -46,7 +46,8 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
 
     def split(x: Tensor, y: Tensor, name: str) -> Tensor:
         with torch.no_grad():
-            gradient = scale_gradient(reference(x), y, options.loss)
+            outputs = reference(x)
+            gradient = scale_gradient(outputs, y, options.loss)
         return infer_environments(
             gradient,
             inputs.seed,
@@ -62,7 +63,8 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
     )
     fitted = train_on_environments(inputs, options)
     both = torch.cat([environments, held_out])
-    return replace(fitted, environments=one_hot_environments(both, 2))
+    inferred = one_hot_environments(both, 2)
+    return replace(fitted, environments=inferred)
 
 
 @torch.inference_mode(False)  # gradients, also where the caller has none
@@ -90,7 +92,8 @@ def infer_environments(
         Environments 0 and 1.
     """
     random = stream(seed, name)
-    draw = random.standard_normal(len(gradient))
+    n_points = len(gradient)
+    draw = random.standard_normal(n_points)
     start = torch.from_numpy(draw).to(gradient)
     w = start.requires_grad_(True)
     optimiser = Adam([w], rate)
@@ -106,7 +109,9 @@ def infer_environments(
 def soft_penalty(w: Tensor, gradient: Tensor) -> Tensor:
     """Mean IRMv1 penalty of the two soft environments: (..., n), (..., n) to (...)."""
     q = torch.sigmoid(w)
-    first = (q * gradient).mean(-1)
-    second = ((1 - q) * gradient).mean(-1)
+    weighted = q * gradient
+    first = weighted.mean(-1)
+    weighted_rest = (1 - q) * gradient
+    second = weighted_rest.mean(-1)
     squares = first**2 + second**2
     return squares / 2

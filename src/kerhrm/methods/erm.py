@@ -15,7 +15,8 @@ def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
     """Train a network, and keep the weights of its best validation score."""
 
     def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
-        squares = (f - inputs.y) ** 2
+        residuals = f - inputs.y
+        squares = residuals**2
         return squares.mean()
 
     model = inputs.train_model(squared_error, options)

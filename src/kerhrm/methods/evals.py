@@ -65,11 +65,13 @@ def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
     """Retrain the last layer on extreme losses; inferred environments validate."""
     LastLayer.of(inputs.network)  # refuses other networks before any training
     held_out = hold_out(inputs, options.share, "evals")
-    base = train_erm_on(inputs, ~held_out, options, "logistic")
+    kept = ~held_out
+    base = train_erm_on(inputs, kept, options, "logistic")
 
     def split(x: Tensor, y: Tensor, name: str) -> Tensor:
         with torch.no_grad():
-            gradient = scale_gradient(base(x), y, "logistic")
+            outputs = base(x)
+            gradient = scale_gradient(outputs, y, "logistic")
         environments = infer_environments(
             gradient,
             inputs.seed,
@@ -77,7 +79,8 @@ def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
             steps=options.inference_steps,
             rate=options.inference_rate,
         )
-        return one_hot_environments(by_gradient(environments, gradient), 2)
+        ordered = by_gradient(environments, gradient)
+        return one_hot_environments(ordered, 2)
 
     train = split(inputs.x, inputs.y, "evals-environments")
     validation = split(inputs.x_validation, inputs.y_validation, "evals-validation")
@@ -85,12 +88,16 @@ def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
     y = inputs.y[held_out]
     tried = list(candidates(base, x, y, options))
     outputs = [candidate.network(inputs.x_validation) for candidate in tried]
-    scores = point_scores(torch.stack(outputs), inputs.y_validation, inputs.task)
-    worst = worst_environment_score(scores, validation.T.to(scores))
-    best = tried[int(worst.argmax())]
+    of_candidates = torch.stack(outputs)
+    scores = point_scores(of_candidates, inputs.y_validation, inputs.task)
+    members = validation.T.to(scores)
+    worst = worst_environment_score(scores, members)
+    index = int(worst.argmax())
+    best = tried[index]
+    memberships = torch.cat([train, validation])
     return Fitted(
         {"model": best.network},
-        environments=torch.cat([train, validation]),
+        environments=memberships,
         chosen={"selected": best.selected, "l1": best.l1},
     )
 
@@ -100,7 +107,8 @@ def by_gradient(environments: Tensor, gradient: Tensor) -> Tensor:
 
     Inference names them at random; so named they are ERM's hits and its errors.
     """
-    signs = (2 * environments - 1).to(gradient)
+    numbers = 2 * environments - 1
+    signs = numbers.to(gradient)
     total = gradient @ signs
     return environments if total >= 0 else 1 - environments
 
@@ -110,13 +118,17 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Last layers by every share and every lambda, of points (n, d) held out."""
     last = LastLayer.of(base)
-    z = last.features(x)[:, :-1]
+    with_constant = last.features(x)
+    z = with_constant[:, :-1]
     target = y.double()
     with torch.no_grad():
-        losses = point_loss(base(x), y, "logistic")
+        outputs = base(x)
+        losses = point_loss(outputs, y, "logistic")
     for selected, l1 in product(options.selected, options.l1):
         points = extremes(losses, y, selected)
-        coefficients = lasso(z[points], target[points], l1)
+        selected_z = z[points]
+        selected_target = target[points]
+        coefficients = lasso(selected_z, selected_target, l1)
         network = last.replaced(coefficients)
         yield Candidate(network, selected, l1)
 
@@ -134,14 +146,20 @@ def extremes(losses: Tensor, y: Tensor, selected: float) -> Tensor:
     """
     labels, sizes = y.unique(return_counts=True)
     n_rarer = int(sizes.min())
-    k = max(1, round(selected * n_rarer))
+    share = round(selected * n_rarer)
+    k = max(1, share)
     kept = []
     for label in labels:
-        points = torch.nonzero(y == label).flatten()
-        by_loss = losses[points].argsort(stable=True)
+        of_label = torch.nonzero(y == label)
+        points = of_label.flatten()
+        losses_of_label = losses[points]
+        by_loss = losses_of_label.argsort(stable=True)
         order = points[by_loss]
-        kept += [order[:k], order[-k:]]
-    return torch.cat(kept).unique()
+        lowest = order[:k]
+        highest = order[-k:]
+        kept += [lowest, highest]
+    both = torch.cat(kept)
+    return both.unique()
 
 
 def lasso(z: Tensor, y: Tensor, l1: float) -> Tensor:
@@ -162,16 +180,18 @@ def lasso(z: Tensor, y: Tensor, l1: float) -> Tensor:
         Coefficients of the features as they are given, and the intercept.
     """
     mean = z.mean(0)
-    scale = z.std(0, correction=0)
-    scale = torch.where(scale > 0, scale, 1.0)
+    deviation = z.std(0, correction=0)
+    scale = torch.where(deviation > 0, deviation, 1.0)
     standardised = (z - mean) / scale
-    ones = torch.ones_like(z[:, :1])
+    first_column = z[:, :1]
+    ones = torch.ones_like(first_column)
     design = torch.cat([standardised, ones], dim=1)
     threshold = torch.full_like(design[0], l1)
     threshold[-1] = 0  # the intercept
     v = minimise(design, y, threshold)
     slopes = v[:-1] / scale
-    intercept = v[-1:] - slopes @ mean
+    shift = slopes @ mean
+    intercept = v[-1:] - shift
     return torch.cat([slopes, intercept])
 
 
@@ -187,19 +207,26 @@ def minimise(z: Tensor, y: Tensor, threshold: Tensor) -> Tensor:
     ahead = v
     momentum = 1.0
     for _ in range(MAX_STEPS):
-        wrong = torch.sigmoid(-y * (z @ ahead))
-        gradient = -z.mT @ (y * wrong) / n
+        margins = -y * (z @ ahead)
+        wrong = torch.sigmoid(margins)
+        pulls = -z.mT @ (y * wrong)
+        gradient = pulls / n
         moved = ahead - step * gradient
-        size = moved.abs() - step * threshold
-        new = moved.sign() * size.clamp_min(0)
-        largest_change = float((new - ahead).abs().max())
+        shrinkage = step * threshold
+        size = moved.abs() - shrinkage
+        lengths = size.clamp_min(0)
+        new = moved.sign() * lengths
+        changes = (new - ahead).abs()
+        largest_change = float(changes.max())
         if largest_change <= TOLERANCE * step:
             return new
         change = new - v
         if (ahead - new) @ change > 0:
             momentum = 1.0
-        following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
-        ahead = new + (momentum - 1) / following * change
+        root = math.sqrt(1 + 4 * momentum**2)
+        following = (1 + root) / 2
+        weight = (momentum - 1) / following
+        ahead = new + weight * change
         v = new
         momentum = following
     return v

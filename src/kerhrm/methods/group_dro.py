@@ -27,17 +27,20 @@ from kerhrm.networks.base import Network
 def train_group_dro(inputs: Inputs, options: GroupDROOptions) -> Fitted:
     """Train on the environments that the inputs name."""
     environments = inputs.require_environments()
-    means = environment_means(environments).to(inputs.x)
+    all_means = environment_means(environments)
+    means = all_means.to(inputs.x)
     loss = loss_of(options.loss, inputs.task)
     n_environments = len(means)
     # up to a constant; weights would underflow
     log_weights = means.new_zeros(n_environments)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
-        risks = means @ point_loss(f, inputs.y, loss)
+        losses = point_loss(f, inputs.y, loss)
+        risks = means @ losses
         log_weights.add_(risks.detach(), alpha=options.eta)
         weights = torch.softmax(log_weights, 0)
-        return weights @ risks + decay(network, options.weight_decay)
+        weighted_risk = weights @ risks
+        return weighted_risk + decay(network, options.weight_decay)
 
     memberships = inputs.validation_memberships()
     model = inputs.train_model(objective, options, memberships)

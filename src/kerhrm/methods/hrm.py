@@ -53,7 +53,8 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
     coefficients = least_squares(x, y, everything)
     start = 2 * coefficients.cpu().numpy()  # gates of 1/2
     p = np.zeros_like(start)
-    for turn in progress(range(options.n_iterations), "iterations"):
+    turns = range(options.n_iterations)
+    for turn in progress(turns, "iterations"):
         clustered_by = torch.from_numpy(p).to(x)
         environments, models = cluster(
             x, y, clustered_by, inputs.seed, options, str(turn)
@@ -68,7 +69,8 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
             growth=options.growth**turn,
         )
         p = gate_probability(centre, options.gate_noise)
-    selected = torch.from_numpy(selected_features(centre, options))
+    chosen = selected_features(centre, options)
+    selected = torch.from_numpy(chosen)
     w = least_squares(x, y, selected)
     points = torch.cat([x, inputs.x_validation])
     labels = torch.cat([y, inputs.y_validation])
@@ -82,8 +84,10 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
 
 def gate_probability(centre: np.ndarray, sigma: float) -> np.ndarray:
     """P(clamp(c + sigma epsilon, 0, 1) > 0) for a standard normal epsilon."""
-    standardised = torch.from_numpy(centre) / sigma
-    return torch.special.ndtr(standardised).numpy()
+    centres = torch.from_numpy(centre)
+    standardised = centres / sigma
+    probabilities = torch.special.ndtr(standardised)
+    return probabilities.numpy()
 
 
 def selected_features(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
@@ -95,13 +99,15 @@ def selected_features(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
     selected = p > options.threshold
     if selected.any():
         return selected
-    return np.arange(len(centre)) == centre.argmax()
+    numbers = np.arange(len(centre))
+    return numbers == centre.argmax()
 
 
 def least_squares(x: Tensor, y: Tensor, selected: Tensor) -> Tensor:
     """Coefficients of least norm (d,), zero off ``selected`` (d,), of points (n, d),
     (n,)."""
-    columns = x * selected.to(x.device)
+    mask = selected.to(x.device)
+    columns = x * mask
     coefficients = least_norm(columns.double(), y.double())
     return coefficients.to(x)
 
@@ -123,14 +129,17 @@ def cluster(
     k = options.n_environments
     random = stream(seed, "hrm", "clusters", name)
     assigned = random.integers(k, size=n)
-    environments = torch.from_numpy(assigned).to(x.device)
+    numbers = torch.from_numpy(assigned)
+    environments = numbers.to(x.device)
     variant = (1 - p) * x
-    penalty = options.cluster_l1 / d * p
+    strength = options.cluster_l1 / d
+    penalty = strength * p
     l1 = penalty.cpu().numpy()
     models = x.new_zeros(k, d)
     rounds = np.arange(options.cluster_rounds + 1)
     ends = rounds * options.cluster_steps // options.cluster_rounds
-    for steps in np.diff(ends).tolist():
+    n_steps = np.diff(ends)
+    for steps in n_steps.tolist():
         second, cross = cluster_moments(variant, y, environments, k)
         fitted = fit_models(
             start=models.cpu().numpy(),
@@ -148,14 +157,16 @@ def cluster(
 def nearest(x: Tensor, y: Tensor, models: Tensor) -> Tensor:
     """Cluster of the smallest squared residual: (n, d), (n,), (K, d) to (n,), int64."""
     residuals = models @ x.mT - y
-    return residuals.square().argmin(0)
+    squares = residuals.square()
+    return squares.argmin(0)
 
 
 def cluster_moments(
     x: Tensor, y: Tensor, environments: Tensor, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """X_e^T X_e / N_e (k, d, d) and X_e^T y_e / N_e (k, d); zero where N_e is."""
-    memberships = one_hot(environments, k).double()
+    indicators = one_hot(environments, k)
+    memberships = indicators.double()
     risks = environment_risks(x.double(), y.double(), memberships)
     second = risks.second.to(x.dtype)
     cross = risks.cross.to(x.dtype)
@@ -175,8 +186,10 @@ def fit_models(
     target = 2 * cross
 
     def gradient(step: int, w: np.ndarray) -> np.ndarray:
-        products = (gram @ w[..., None])[..., 0]
-        return products - target + l1 * np.sign(w)
+        columns = gram @ w[..., None]
+        products = columns[..., 0]
+        signs = np.sign(w)
+        return products - target + l1 * signs
 
     return adam(start, gradient, steps=steps, learning_rate=learning_rate)
 
@@ -209,16 +222,22 @@ def gradient_rows(x: Tensor, y: Tensor, environments: Tensor) -> GradientRows:
     second, cross = cluster_moments(x, y, labels, k)
     before = np.arange(k)
     n_before = np.maximum(before, 1)
-    mean_before = np.tri(k, k, -1) / n_before[:, None]
-    rows = np.eye(k) - mean_before
-    factors = np.sqrt(before / ((before + 1) * k))
+    lower = np.tri(k, k, -1)
+    mean_before = lower / n_before[:, None]
+    identity = np.eye(k)
+    rows = identity - mean_before
+    denominators = (before + 1) * k
+    factors = np.sqrt(before / denominators)
     rows *= factors[:, None]
     rows[0] = 1 / k  # no environment is before the first
     rows = rows.astype(second.dtype)
     flat = second.reshape(k, -1)
-    slope = 2 * (rows @ flat)
-    offset = -2 * (rows @ cross)
-    return GradientRows(slope.reshape(k * d, d), offset.reshape(k * d))
+    doubled_rows = rows @ flat
+    slope = 2 * doubled_rows
+    crossed_rows = rows @ cross
+    offset = -2 * crossed_rows
+    n_rows = k * d
+    return GradientRows(slope.reshape(n_rows, d), offset.reshape(n_rows))
 
 
 def learn_gates(
@@ -253,20 +272,24 @@ def learn_gates(
     """
     size = (options.gate_steps, len(start))
     random = stream(seed, "hrm", "gates", name)
-    noise = random.standard_normal(size, "float32") * options.gate_noise
+    standard = random.standard_normal(size, "float32")
+    noise = standard * options.gate_noise
     noise = noise.astype(start.dtype, copy=False)
     alpha = growth * options.penalty_weight
     cost = growth * options.gate_cost
 
     def gradient(step: int, both: np.ndarray) -> np.ndarray:
         w, centre = both
-        by_w, by_centre = gate_gradients(w, centre, noise[step - 1], gradients, alpha)
-        by_centre = by_centre + cost * cost_gradient(centre, options)
+        drawn = noise[step - 1]
+        by_w, by_centre = gate_gradients(w, centre, drawn, gradients, alpha)
+        cost_slope = cost_gradient(centre, options)
+        by_centre = by_centre + cost * cost_slope
         return np.stack([by_w, by_centre])
 
     centre = np.full_like(start, 0.5)
+    both_starts = np.stack([start, centre])
     w, centre = adam(
-        np.stack([start, centre]),
+        both_starts,
         gradient,
         steps=options.gate_steps,
         learning_rate=options.gate_rate,
@@ -289,14 +312,19 @@ def gate_gradients(
     """
     d = len(w)
     opened = centre + noise
-    gate = np.minimum(np.maximum(opened, 0), 1)
-    rows = gradients.slope @ (gate * w) + gradients.offset
+    not_negative = np.maximum(opened, 0)
+    gate = np.minimum(not_negative, 1)
+    coefficients = gate * w
+    rows = gradients.slope @ coefficients + gradients.offset
     mean = rows[:d]
     contrasts = rows[d:].reshape(-1, d)
     square = gate * gate
-    cubed = (contrasts * (gate * square)).ravel()
-    by_v = mean + 2 * alpha * (cubed @ gradients.slope[d:])
-    variance = np.square(contrasts).sum(0)
+    powers = gate * square
+    cubed = (contrasts * powers).ravel()
+    penalty_slope = cubed @ gradients.slope[d:]
+    by_v = mean + 2 * alpha * penalty_slope
+    squares = np.square(contrasts)
+    variance = squares.sum(0)
     by_gate = w * by_v + 3 * alpha * square * variance
     inside = gate == opened  # elsewhere the clamp stops the derivative
     return gate * by_v, by_gate * inside
@@ -307,9 +335,11 @@ def cost_gradient(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
     sigma = options.gate_noise
     exponents = centre * centre * (-0.5 / sigma**2)
     exponential = np.exp(exponents)
-    density = exponential / (sigma * math.sqrt(2 * math.pi))
+    unit = sigma * math.sqrt(2 * math.pi)
+    density = exponential / unit
     if options.gate_goal == "few":
         return density
     p = gate_probability(centre, sigma)
-    excess = (p - 1).sum()
+    deficits = p - 1
+    excess = deficits.sum()
     return density * (2 * excess)

@@ -26,12 +26,15 @@ from kerhrm.networks.base import Network
 def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:
     """Train on the environments that the inputs name."""
     environments = inputs.require_environments()
-    means = environment_means(environments).to(inputs.x)
+    all_means = environment_means(environments)
+    means = all_means.to(inputs.x)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
-        risks = means @ point_loss(f, inputs.y, options.loss)
+        losses = point_loss(f, inputs.y, options.loss)
+        risks = means @ losses
         penalty = gradient_variance(risks, network)
-        return risks.mean() + options.penalty_weight * penalty
+        mean_risk = risks.mean()
+        return mean_risk + options.penalty_weight * penalty
 
     memberships = inputs.validation_memberships()
     model = inputs.train_model(objective, options, memberships)
@@ -50,7 +53,8 @@ def gradient_variance(risks: Tensor, network: Network) -> Tensor:
     if n_environments == 1:
         return variance
     weights = list(network.weights.values())
-    rows = torch.from_numpy(helmert(n_environments)).to(risks)
+    contrasts = torch.from_numpy(helmert(n_environments))
+    rows = contrasts.to(risks)
     for contrast in rows @ risks:
         gradients = torch.autograd.grad(contrast, weights, create_graph=True)
         square = sum((gradient**2).sum() for gradient in gradients)

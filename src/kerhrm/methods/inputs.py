@@ -269,4 +269,5 @@ class Fitted:
 
 def one_hot_environments(environments: Tensor, count: int) -> Tensor:
     """Memberships (m, count), float32, from labels (m,) 0, ..., count - 1."""
-    return one_hot(environments, count).to(torch.float32)
+    indicators = one_hot(environments, count)
+    return indicators.to(torch.float32)

@@ -24,7 +24,8 @@ from kerhrm.networks.base import Network
 def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on the environments that the inputs name."""
     environments = inputs.require_environments()
-    means = environment_means(environments).to(inputs.x)
+    all_means = environment_means(environments)
+    means = all_means.to(inputs.x)
     memberships = inputs.validation_memberships()
     return train_on(means, inputs, options, memberships)
 
@@ -46,11 +47,16 @@ def train_on(
         weight = options.penalty_weight
         if step <= options.anneal:
             weight = min(weight, 1.0)
-        risks = means @ point_loss(f, inputs.y, loss)
-        slopes = means @ scale_gradient(f, inputs.y, loss)
-        risk = risks.mean() + decay(network, options.weight_decay)
-        penalty = weight * (slopes**2).mean()
-        return (risk + penalty) / max(weight, 1.0)
+        losses = point_loss(f, inputs.y, loss)
+        risks = means @ losses
+        gradients = scale_gradient(f, inputs.y, loss)
+        slopes = means @ gradients
+        mean_risk = risks.mean()
+        risk = mean_risk + decay(network, options.weight_decay)
+        mean_square = (slopes**2).mean()
+        penalty = weight * mean_square
+        divisor = max(weight, 1.0)
+        return (risk + penalty) / divisor
 
     model = inputs.train_model(objective, options, memberships, after=options.anneal)
     return Fitted({"model": model})
@@ -64,7 +70,8 @@ def train_pooled(inputs: Inputs, options: IRMOptions, steps: int) -> Network:
     loss = loss_of(options.loss, inputs.task)
 
     def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:
-        risk = point_loss(f, inputs.y, loss).mean()
+        losses = point_loss(f, inputs.y, loss)
+        risk = losses.mean()
         return risk + decay(network, options.weight_decay)
 
     return inputs.train(pooled_risk, options, steps=steps)
@@ -74,14 +81,16 @@ def decay(network: Network, weight: float) -> Tensor | float:
     """Weight times the sum of squares of a network's weights."""
     if weight == 0:
         return 0.0
-    squares = sum((w**2).sum() for w in network.weights.values())
+    weights = network.weights.values()
+    squares = sum((w**2).sum() for w in weights)
     return weight * squares
 
 
 def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
     """Loss of every point: (f - y)^2, or log(1 + exp(-y f)) for labels -1 and +1."""
     if loss == "squared":
-        return (f - y) ** 2
+        residuals = f - y
+        return residuals**2
     return softplus(-y * f)
 
 
@@ -91,7 +100,8 @@ def scale_gradient(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
     2 f (f - y), or -y f / (1 + exp(y f)).
     """
     if loss == "squared":
-        return 2 * f * (f - y)
+        residuals = f - y
+        return 2 * f * residuals
     return -y * f * torch.sigmoid(-y * f)
 
 
@@ -101,5 +111,7 @@ def environment_means(environments: Tensor) -> Tensor:
     Labels (n,) to (E, n), float64.
     """
     labels = environments.unique()
-    members = (environments == labels[:, None]).double()
-    return members / members.sum(-1, keepdim=True)
+    is_member = environments == labels[:, None]
+    members = is_member.double()
+    sizes = members.sum(-1, keepdim=True)
+    return members / sizes

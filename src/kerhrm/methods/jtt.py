@@ -39,11 +39,14 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
     """
     wrong, held_out = identify(inputs, options)
     weights = torch.where(wrong > 0, options.upweight, 1.0)
-    objective = weighted_loss(inputs, weights.to(inputs.y), options.loss)
-    groups = one_hot_environments(held_out, 2).mT
+    weights_of_points = weights.to(inputs.y)
+    objective = weighted_loss(inputs, weights_of_points, options.loss)
+    columns = one_hot_environments(held_out, 2)
+    groups = columns.mT
     model = inputs.train_model(objective, options, groups)
     both = torch.cat([wrong, held_out])
-    return Fitted({"model": model}, environments=one_hot_environments(both, 2))
+    environments = one_hot_environments(both, 2)
+    return Fitted({"model": model}, environments=environments)
 
 
 def identify(inputs: Inputs, options: Any) -> tuple[Tensor, Tensor]:
@@ -63,7 +66,8 @@ def identify(inputs: Inputs, options: Any) -> tuple[Tensor, Tensor]:
     Tensor, (m,), int64
         Likewise of the validation points.
     """
-    equal = weighted_loss(inputs, torch.ones_like(inputs.y), options.loss)
+    ones = torch.ones_like(inputs.y)
+    equal = weighted_loss(inputs, ones, options.loss)
     steps = options.identification_steps
     identification = inputs.train(equal, options, steps=steps)
     wrong = errors(identification, inputs.x, inputs.y)
@@ -80,7 +84,8 @@ def weighted_loss(inputs: Inputs, weights: Tensor, loss: PointLoss) -> Loss[Netw
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
         losses = point_loss(f, inputs.y, loss)
-        return (weights * losses).mean()
+        weighted = weights * losses
+        return weighted.mean()
 
     return objective
 
@@ -89,11 +94,13 @@ def train_closed_form(inputs: Inputs, options: ClosedFormOptions) -> Fitted:
     """Least squares of the labels, and again with half of the weight on the errors."""
     x = inputs.x.double()
     y = inputs.y.double()
-    equal = torch.full_like(y, 1 / len(y))
+    share = 1 / len(y)
+    equal = torch.full_like(y, share)
     identification = weighted_least_squares(x, y, equal)
     wrong = errors(identification, x, y)
     groups = environment_means(wrong)  # a single row where nothing is wrong
-    model = weighted_least_squares(x, y, groups.mean(0))
+    group_weights = groups.mean(0)
+    model = weighted_least_squares(x, y, group_weights)
     return Fitted({"model": model})
 
 
@@ -114,7 +121,8 @@ def weighted_least_squares(
     slope = least_norm(weighted_x, weighted_y)
 
     def model(points: Tensor) -> Tensor:
-        outputs = level + (points - centre) @ slope
+        deviations = points - centre
+        outputs = level + deviations @ slope
         return outputs.to(points)
 
     return model
@@ -124,5 +132,6 @@ def weighted_least_squares(
 def errors(model: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
     """Points (n, d) that a model classifies wrongly: (n,), int64, 0 or 1."""
     predicted = model(x) > 0
-    wrong = predicted != (y > 0)
+    positive = y > 0
+    wrong = predicted != positive
     return wrong.to(torch.int64)

@@ -28,14 +28,17 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     usual = KerHRMOptions()
     problem = inputs.require_problem()
     device = problem.u.device
-    environments = inputs.require_environments().to(device)
+    given = inputs.require_environments()
+    environments = given.to(device)
     psi, _ = problem.reduced(options.k)
-    memberships = one_hot(environments).double()
+    indicators = one_hot(environments)
+    memberships = indicators.double()
     risks = environment_risks(psi, problem.target, memberships, ridge=usual.ridge)
     (theta,) = minimisers(usual.penalty, psi, risks, [options.alpha])
     n_unused = len(problem.s) - options.k
+    padded = pad(theta, (0, n_unused))
     return Fitted(
-        directions={"model": pad(theta, (0, n_unused))},
+        directions={"model": padded},
         chosen={"k": options.k, "alpha": options.alpha},
     )
 
@@ -45,20 +48,24 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
     made."""
     problem = inputs.require_problem()
     of_train, of_validation = split_points(inputs, options.split)
-    last = max(int(of_train.max()), int(of_validation.max()))
+    largest_train = int(of_train.max())
+    largest_validation = int(of_validation.max())
+    last = max(largest_train, largest_validation)
     count = 1 + last
     n_candidates = len(options.k)
     device = problem.u.device
 
     def memberships(environments: Tensor) -> Tensor:
-        members = one_hot(environments.to(device), count)
+        on_device = environments.to(device)
+        members = one_hot(on_device, count)
         return members.double().expand(n_candidates, -1, -1)
 
+    none_degenerate = torch.zeros(n_candidates, dtype=torch.bool)
     given = Memberships(
         k=torch.tensor(options.k),
         train=memberships(of_train),
         validation=memberships(of_validation),
-        degenerate=torch.zeros(n_candidates, dtype=torch.bool),
+        degenerate=none_degenerate,
     )
     directions = learn_directions(problem, [given], options)
     return finish(inputs, options, [given], [directions])
@@ -78,12 +85,16 @@ def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
         random = stream(inputs.seed, "clustering", "split")
         halves = random.integers(0, 2, len(inputs.y))
         halves_validation = random.integers(0, 2, len(inputs.y_validation))
-        return torch.from_numpy(halves), torch.from_numpy(halves_validation)
+        of_train = torch.from_numpy(halves)
+        of_validation = torch.from_numpy(halves_validation)
+        return of_train, of_validation
     fitted = train_least_squares(inputs, LeastSquaresOptions())
 
     def errors(x: Tensor, y: Tensor) -> Tensor:
-        predicted = fitted.predict(x)["model"] > 0
-        wrong = predicted != (y > 0)
+        outputs = fitted.predict(x)["model"]
+        predicted = outputs > 0
+        positive = y > 0
+        wrong = predicted != positive
         return wrong.long()
 
     of_train = errors(inputs.x, inputs.y)
@@ -111,7 +122,8 @@ def train_grayscale(inputs: Inputs, options: ERMOptions) -> Fitted:
 
 def without_colour(x: Tensor) -> Tensor:
     """Mean of the two colour channels in both: (..., 2 p) to (..., 2 p)."""
-    gray = x.unflatten(-1, (2, -1)).mean(-2)
+    by_colour = x.unflatten(-1, (2, -1))
+    gray = by_colour.mean(-2)
     return torch.cat([gray, gray], dim=-1)
 
 
@@ -121,10 +133,12 @@ def train_least_squares(inputs: Inputs, options: LeastSquaresOptions) -> Fitted:
     y = inputs.y.double()
     centre = x.mean(0)
     level = y.mean()
-    slope = least_norm(x - centre, y - level)
+    centred = x - centre
+    slope = least_norm(centred, y - level)
 
     def model(points: Tensor) -> Tensor:
-        outputs = level + (points - centre) @ slope
+        deviations = points - centre
+        outputs = level + deviations @ slope
         return outputs.to(points)
 
     return Fitted({"model": model})
@@ -137,6 +151,7 @@ def least_norm(x: Tensor, y: Tensor) -> Tensor:
     rounded to single precision: smaller singular values are that rounding.
     """
     eps = torch.finfo(torch.float32).eps
-    noise = max(x.shape) * eps
+    longer_side = max(x.shape)
+    noise = longer_side * eps
     inverse = torch.linalg.pinv(x, rtol=noise)
     return inverse @ y

@@ -87,25 +87,23 @@ def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     psi, _ = problem.reduced(k)
     f0 = problem.f0_train.double()
     y = problem.y.double()
-    target = y if options.clustering_target == "label" else problem.target
+    target = problem.target
+    if options.clustering_target == "label":
+        target = y
     seed = problem.seed
     variant = psi
     (start,) = random_starts(seed, 1, n, options.n_environments, "released", "t=1")
     members = start.to(psi)
     iterations: dict[int, tuple[Tensor, Tensor | None]] = {}
-    for t in progress(range(1, options.n_iterations + 1), "iterations"):
+    iteration_numbers = range(1, options.n_iterations + 1)
+    for t in progress(iteration_numbers, "iterations"):
         members = assign(variant, target, members, seed, t, options)
         theta_start = xavier(seed, (k,), GAIN, "theta", f"t={t}")
-        theta = learn_theta(
-            psi,
-            f0,
-            y,
-            members[:, :2],
-            start=theta_start,
-            options=options,
-        )
+        two_members = members[:, :2]
+        theta = learn_theta(psi, f0, y, two_members, start=theta_start, options=options)
         variant = orthogonal_update(psi, theta)
-        iterations[t] = pad(theta, (0, k_max - k)), members
+        padded = pad(theta, (0, k_max - k))
+        iterations[t] = padded, members
     theta, _ = iterations[options.n_iterations]
     return Fitted(directions={"model": theta}, chosen={"k": k}, iterations=iterations)
 
@@ -178,9 +176,11 @@ def fit_models(
     cross = risks.cross.cpu().numpy()
     n_clusters, p = cross.shape
     start = np.zeros((n_clusters, p))
-    start[:, :-1] = xavier(seed, (n_clusters, p - 1), 1.0, "centres", *name)
+    shape = (n_clusters, p - 1)
+    start[:, :-1] = xavier(seed, shape, 1.0, "centres", *name)
     if intercept_start == "layer":
-        bound = 1 / math.sqrt(p - 1)
+        width = math.sqrt(p - 1)
+        bound = 1 / width
         random = stream(seed, "released", "intercepts", *name)
         start[:, -1] = random.uniform(-bound, bound, n_clusters)
     l1 = np.zeros(p)
@@ -200,8 +200,11 @@ def lasso_gradient(
 
     Shapes (K, p), (K, p, p), (K, p), (p,) to (K, p).
     """
-    products = (second @ w[..., None])[..., 0]
-    return 2 * (products - cross) + l1 * np.sign(w)
+    columns = second @ w[..., None]
+    products = columns[..., 0]
+    slopes = 2 * (products - cross)
+    signs = np.sign(w)
+    return slopes + l1 * signs
 
 
 def xavier(seed: int, shape: tuple[int, ...], gain: float, *name: str) -> np.ndarray:
@@ -210,7 +213,8 @@ def xavier(seed: int, shape: tuple[int, ...], gain: float, *name: str) -> np.nda
     U(-a, a) with a = gain sqrt(6 / (k + 1)), k the last entry of ``shape``.
     """
     *_, k = shape
-    bound = gain * math.sqrt(6 / (k + 1))
+    ratio = 6 / (k + 1)
+    bound = gain * math.sqrt(ratio)
     random = stream(seed, "released", *name)
     return random.uniform(-bound, bound, shape)
 
@@ -279,7 +283,8 @@ class TwoRisks:
     ) -> None:
         has_points = members.any(0)
         used = members[:, has_points]
-        z = torch.cat([psi, f0[:, None]], 1)
+        constant = f0[:, None]
+        z = torch.cat([psi, constant], 1)
         risks = environment_risks(z, y, used)
         self.second = risks.second.cpu().numpy()
         self.cross = risks.cross.cpu().numpy()
@@ -292,9 +297,11 @@ class TwoRisks:
     def gradient(self, u: np.ndarray, weight: float) -> np.ndarray:
         """Gradient (k + 1,) of mean risk + ``weight`` P; of f_0's coefficient 0."""
         residual = self.second @ u - self.cross  # S_e u - x_e, (E, k + 1)
-        total = 2 * residual.mean(0)
+        mean_residual = residual.mean(0)
+        total = 2 * mean_residual
         if len(residual) == 2:
-            total += weight * self.penalty_gradient(u, residual)
+            slope = self.penalty_gradient(u, residual)
+            total += weight * slope
         total[-1] = 0
         return total
 

@@ -48,13 +48,15 @@ def train_xrm(inputs: Inputs, options: XRMOptions) -> Fitted:
     environments = twins.mistakes(inputs.x, inputs.y)
     held_out = twins.mistakes(inputs.x_validation, inputs.y_validation)
     positive = inputs.y > 0
-    groups = 2 * environments + positive
+    doubled = 2 * environments
+    groups = doubled + positive
     inputs = replace(inputs, environments=groups, environments_validation=held_out)
     fitted = train_group_dro(inputs, options)
     both = torch.cat([environments, held_out])
+    indicators = one_hot_environments(both, 2)
     return replace(
         fitted,
-        environments=one_hot_environments(both, 2),
+        environments=indicators,
         chosen={"flipped": twins.flipped},
     )
 
@@ -98,7 +100,8 @@ def train_twins(inputs: Inputs, options: XRMOptions) -> Twins:
     n = len(inputs.y)
 
     def uniform() -> Tensor:
-        drawn = torch.from_numpy(random.random(n))
+        numbers = random.random(n)
+        drawn = torch.from_numpy(numbers)
         return drawn.to(inputs.y)
 
     of_a = uniform() < 0.5
@@ -115,21 +118,25 @@ def train_twins(inputs: Inputs, options: XRMOptions) -> Twins:
         loss.backward()
         optimiser.step()
         other = torch.where(of_a, f_b, f_a).detach()
-        confidence = torch.tanh(other.abs() / 2)
+        half_size = other.abs() / 2
+        confidence = torch.tanh(half_size)
         flips = uniform() < confidence
         predicted = torch.where(other > 0, 1.0, -1.0)
         labels = torch.where(flips, predicted, labels)
     a, b = (network.detached() for network in networks)
     differ = labels != inputs.y
-    flipped = float(differ.double().mean())
+    changed = differ.double()
+    flipped = float(changed.mean())
     return Twins(a, b, of_a, labels, flipped)
 
 
 def balanced_loss(f: Tensor, labels: Tensor) -> Tensor:
     """Sum over the labels that occur of the mean logistic loss of their points."""
-    losses = softplus(-labels * f)
+    margins = -labels * f
+    losses = softplus(margins)
     total = losses.new_zeros(())
     for label in labels.unique():
-        of_label = losses[labels == label]
+        is_label = labels == label
+        of_label = losses[is_label]
         total = total + of_label.mean()
     return total

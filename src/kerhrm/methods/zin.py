@@ -40,19 +40,23 @@ from kerhrm.randomness import stream
 def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
     """Infer environments from the auxiliary variable of the inputs, and
     train on them."""
-    z, z_validation = _standardised(*inputs.require_auxiliary())
+    auxiliary = inputs.require_auxiliary()
+    z, z_validation = _standardised(*auxiliary)
     loss = loss_of(options.loss, inputs.task)
     reference = train_pooled(inputs, options, options.reference_steps)
     with torch.no_grad():
-        gradient = scale_gradient(reference(inputs.x), inputs.y, loss)
+        outputs = reference(inputs.x)
+        gradient = scale_gradient(outputs, inputs.y, loss)
 
     def violation(logits: Tensor, network: MLP, step: int) -> Tensor:
-        return -soft_penalty(logits, gradient)
+        penalty = soft_penalty(logits, gradient)
+        return -penalty
 
     random = stream(inputs.seed, "zin")
     seed = int(random.integers(2**31))
     n, n_columns = z.shape
-    untrained = init_mlp(seed, (n_columns, options.hidden, 1))
+    widths = (n_columns, options.hidden, 1)
+    untrained = init_mlp(seed, widths)
     inference = train(
         untrained.to(z.device),
         z,
@@ -68,7 +72,8 @@ def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
         memberships = torch.stack([rho, 1 - rho], -1)
         of_train = memberships[:n].mT
         sizes = of_train.sum(-1, keepdim=True)
-        means = of_train / sizes.clamp_min(1e-12)
+        positive_sizes = sizes.clamp_min(1e-12)
+        means = of_train / positive_sizes
     inputs = replace(inputs, network=reference)
     of_validation = memberships[n:].mT
     fitted = train_on(means, inputs, options, of_validation)
@@ -80,7 +85,8 @@ def _standardised(train: Tensor, validation: Tensor) -> tuple[Tensor, Tensor]:
     train = train.double()
     validation = validation.double()
     mean = train.mean(0)
-    scale = train.std(0).clamp_min(1e-12)
+    deviation = train.std(0)
+    scale = deviation.clamp_min(1e-12)
     train = (train - mean) / scale
     validation = (validation - mean) / scale
     return train.float(), validation.float()

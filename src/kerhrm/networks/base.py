@@ -128,7 +128,8 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     m = len(weight)
     kernel = weight[:, :, None, None]
     images = conv2d(_images(x), kernel, bias)
-    rows = images.permute(0, 2, 3, 1).reshape(-1, m)
+    by_row = images.permute(0, 2, 3, 1)
+    rows = by_row.reshape(-1, m)
     return rows[:n]
 
 
@@ -136,10 +137,14 @@ def cross(g: Tensor, x: Tensor) -> Tensor:
     """G^T X: (n, m), (n, k) to (m, k); no gradient."""
     if not _by_convolution(x):
         # faster than g.T @ x in MKL, which goes by the side with few columns
-        return (x.T @ g).T
+        transposed = x.T @ g
+        return transposed.T
     _, m = g.shape
     _, k = x.shape
-    kernel = conv2d_weight(_images(x), (m, k, 1, 1), _images(g))
+    shape = (m, k, 1, 1)
+    images = _images(x)
+    images_of_g = _images(g)
+    kernel = conv2d_weight(images, shape, images_of_g)
     return kernel[:, :, 0, 0]
 
 
@@ -173,5 +178,6 @@ def _images(x: Tensor) -> Tensor:
     missing = -n % ROWS
     if missing:
         x = pad(x, (0, 0, 0, missing))
-    images = x.contiguous().view(ROWS, -1, 1, k)
+    rows = x.contiguous()
+    images = rows.view(ROWS, -1, 1, k)
     return images.permute(0, 3, 1, 2)

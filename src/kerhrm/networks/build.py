@@ -51,7 +51,8 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
     (41, torch.Size([5]))
     """
     if d < 1:
-        raise KerhrmError(f"d must be 1 or more; got {d}", "give the number of inputs")
+        problem = f"d must be 1 or more; got {d}"
+        raise KerhrmError(problem, "give the number of inputs")
     if options.module is not None:
         return init_module(options.module, seed, d)
     sizes = (d, *options.widths, 1)
@@ -139,7 +140,8 @@ def init_mlp(seed: int, sizes: Sequence[int]) -> MLP:
 
     def draw(bound: float, *shape: int) -> Tensor:
         uniform = random.uniform(-bound, bound, shape)
-        return torch.from_numpy(uniform.astype("float32"))
+        single = uniform.astype("float32")
+        return torch.from_numpy(single)
 
     for i, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         bound = fan_in**-0.5

@@ -86,7 +86,8 @@ class Block:
     def padded(self, of_points: Tensor) -> Tensor:
         """Take those of the block from numbers (n,), then zeros: (m + zeros,)."""
         n_zeros = len(self.x) - self.count
-        return pad(of_points[self.rows], (0, n_zeros))
+        of_rows = of_points[self.rows]
+        return pad(of_rows, (0, n_zeros))
 
 
 def blocks(x: Tensor, width: int) -> list[Block]:
@@ -111,17 +112,20 @@ def blocks_by_zeros(x: Tensor, width: int) -> list[Block]:
     _, d = x.shape
     used = x != 0
     first_used = used.to(torch.uint8).argmax(1)
-    first_used = torch.where(used.any(1), first_used, d)
+    has_entries = used.any(1)
+    first_used = torch.where(has_entries, first_used, d)
     order = first_used.argsort(stable=True)
     divisions = list(_divided(used[order]))
-    all_used = used.any(0).all()
+    used_anywhere = used.any(0)
+    all_used = used_anywhere.all()
     if all_used and len(divisions) == 1:
         return blocks(x, width)
     alike = []
     for division in divisions:
         rows = order[division]
         used_here = used[rows].any(0)
-        columns = used_here.nonzero().squeeze(1)
+        numbers = used_here.nonzero()
+        columns = numbers.squeeze(1)
         for start, size in _steps(len(rows), width):
             rows_of_block = rows[start : start + size]
             alike.append(_block(x, rows_of_block, columns))
@@ -146,18 +150,24 @@ def _best_cut(used: Tensor) -> int | None:
     if n < 2 * MIN_ROWS:
         return None
     used_at_all = used.any(0)
-    some = used[:, used_at_all].to(torch.uint8)
+    used_columns = used[:, used_at_all]
+    some = used_columns.to(torch.uint8)
     _, n_columns = some.shape
     cuts = torch.arange(MIN_ROWS, n - MIN_ROWS + 1)
     first_rows = some.argmax(0)
-    rows_after_last = some.flip(0).argmax(0)
+    reversed_rows = some.flip(0)
+    rows_after_last = reversed_rows.argmax(0)
     last_rows = n - 1 - rows_after_last
-    begun = first_rows.bincount(minlength=n).cumsum(0)
-    ended = last_rows.bincount(minlength=n).cumsum(0)
+    firsts = first_rows.bincount(minlength=n)
+    begun = firsts.cumsum(0)
+    lasts = last_rows.bincount(minlength=n)
+    ended = lasts.cumsum(0)
     columns_above = begun[cuts - 1]
-    columns_below = n_columns - ended[cuts - 1]
+    ended_above = ended[cuts - 1]
+    columns_below = n_columns - ended_above
     entries_above = cuts * columns_above
-    entries_below = (n - cuts) * columns_below
+    rows_below = n - cuts
+    entries_below = rows_below * columns_below
     entries = entries_above + entries_below
     best = int(entries.argmin())
     most = (1 - SAVING) * n * n_columns
@@ -204,7 +214,8 @@ def deep_outputs(
         for weight, bias in middle:
             h = affine(h, weight, bias).relu_()
         without_zeros = h[: block.count]
-        f[block.rows] = torch.addmv(level, without_zeros, out[0])
+        weight_of_output = out[0]
+        f[block.rows] = torch.addmv(level, without_zeros, weight_of_output)
     return f
 
 
@@ -304,7 +315,8 @@ def _empty(points: Sequence[Block], like: Tensor) -> Tensor:
 
 
 def _joined(weight: Tensor, bias: Tensor) -> Tensor:
-    return torch.cat([weight, bias[:, None]], 1)
+    bias_column = bias[:, None]
+    return torch.cat([weight, bias_column], 1)
 
 
 def _along(
@@ -316,6 +328,7 @@ def _along(
     by_bias = signals[:, -1]
     of_inputs = moments[:, :-1]
     of_ones = moments[:, -1]
-    inner = (weight * of_inputs).sum(-1)
+    products = weight * of_inputs
+    inner = products.sum(-1)
     by_out = inner + bias * of_ones
     return by_weight, by_bias, by_out

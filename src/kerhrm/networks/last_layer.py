@@ -49,7 +49,8 @@ class LastLayer:
         """z of points (n, d): (n, q + 1), float64."""
         *_, last_hidden, _ = activations(self.network.layers, x)
         hidden = last_hidden.double()
-        ones = torch.ones_like(hidden[:, :1])
+        first_column = hidden[:, :1]
+        ones = torch.ones_like(first_column)
         return torch.cat([hidden, ones], dim=1)
 
     def replaced(self, coefficients: Tensor) -> MLP:

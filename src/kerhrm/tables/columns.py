@@ -106,7 +106,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = named(X)
         for name in self.feature_names_in_:
             if name not in table:
-                hint = suggest(name, list(table.columns))
+                columns = list(table.columns)
+                hint = suggest(name, columns)
                 raise KerhrmError(f"column {name!r} of the fit is missing", hint)
         parts = []
         for kind, names, part in self.parts_:
@@ -193,7 +194,8 @@ def _numbers(column: pd.Series) -> np.ndarray:
     where = f"column {column.name!r}"
     dtype = column.dtype
     if types.is_object_dtype(dtype) or not types.is_numeric_dtype(dtype):
-        words = column.astype(object).map(str, na_action="ignore")
+        objects = column.astype(object)
+        words = objects.map(str, na_action="ignore")
         cells = words.map(lambda word: TRUTH.get(word.casefold(), word), "ignore")
         numbers = pd.to_numeric(cells, errors="coerce")
         _check_kind(column, numbers, "numbers")
@@ -204,7 +206,8 @@ def _numbers(column: pd.Series) -> np.ndarray:
     values = column.astype(float).to_numpy()
     missing = np.isnan(values)
     known = np.where(missing, 0.0, values)
-    check_values(known[:, None], [where], column)
+    column_of_numbers = known[:, None]
+    check_values(column_of_numbers, [where], column)
     return values
 
 
@@ -229,20 +232,24 @@ def _days(column: pd.Series) -> np.ndarray:
     if isinstance(column.dtype, pd.PeriodDtype):
         column = starts(column)
     if column.dtype.kind != "M":
-        words = column.astype(object).map(text_of, na_action="ignore")
+        objects = column.astype(object)
+        words = objects.map(text_of, na_action="ignore")
         dates = iso_times(words)
         _check_kind(column, dates, "dates")
         column = dates
     in_utc = pd.to_datetime(column, utc=True)
-    times = in_utc.dt.tz_localize(None).to_numpy()
+    without_zone = in_utc.dt.tz_localize(None)
+    times = without_zone.to_numpy()
     duration_dtype = times.dtype.str.replace("M8", "m8")
-    return _in_days(times.view(duration_dtype))
+    durations = times.view(duration_dtype)
+    return _in_days(durations)
 
 
 def _durations(column: pd.Series) -> np.ndarray:
     """Durations in days (n,), whatever their unit; NaN: missing."""
     if column.dtype.kind != "m":
-        words = column.astype(object).map(str, na_action="ignore")
+        objects = column.astype(object)
+        words = objects.map(str, na_action="ignore")
         numbers = pd.to_numeric(words, errors="coerce")
         with_unit = words.where(numbers.isna())
         durations = pd.to_timedelta(with_unit, errors="coerce")
@@ -257,7 +264,9 @@ def _in_days(durations: np.ndarray) -> np.ndarray:
     ticks = durations.astype("int64")
     day_in_unit = DAY.astype(durations.dtype)
     day = int(day_in_unit.astype("int64"))  # in ticks
-    days = ticks // day + (ticks % day) / day  # no rounding by the unit
+    whole_days = ticks // day
+    rest = ticks % day
+    days = whole_days + rest / day  # no rounding by the unit
     return np.where(missing, np.nan, days)
 
 
@@ -268,9 +277,11 @@ def texts(column: pd.Series) -> np.ndarray:
         codes = np.arange(len(column))
         values = column.astype(object).to_numpy()
     distinct = pd.Series(values, dtype=object)
-    words = distinct.map(text_of, na_action="ignore").astype(object)
+    spelled = distinct.map(text_of, na_action="ignore")
+    words = spelled.astype(object)
     known = words.notna()
-    filled = words.where(known, MISSING).to_numpy()
+    with_mark = words.where(known, MISSING)
+    filled = with_mark.to_numpy()
     with_missing = np.append(filled, MISSING)  # whose code is -1
     return with_missing[codes]
 
@@ -280,7 +291,8 @@ def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:
     wrong = read.isna() & column.notna()
     if not wrong.any():
         return
-    first = column[wrong].iloc[0]
+    others = column[wrong]
+    first = others.iloc[0]
     value = str(first)[:40]
     problem = f"column {column.name!r} must hold {kind}, as in the fit"
     where = first_row(wrong, column)

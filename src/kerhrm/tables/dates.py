@@ -84,7 +84,8 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     """
     if column.dtype.kind == "M":
         return pd.to_datetime(column, utc=True), ""
-    words = Words.of(column.map(_date_text, na_action="ignore"))
+    spelled = column.map(_date_text, na_action="ignore")
+    words = Words.of(spelled)
     known = words.known(NO_NUMBER)
     absent = words.absent(NO_NUMBER)
     if not known:
@@ -95,7 +96,8 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     if not ways:
         others = dict.fromkeys(strangers(known), True)
         wrong = words.values(others).notna()
-        first = column[wrong].iloc[0]
+        others_in_column = column[wrong]
+        first = others_in_column.iloc[0]
         example = str(first)[:40]
         row = first_row(wrong, column)
         problem = f"{where} must hold dates; got {example!r} in {row}"
@@ -222,7 +224,8 @@ def digit_dates(column: pd.Series) -> str | None:
 def _misfit(words: Sequence[str], order: str) -> str:
     """First word that is no date in an order, by the format that most words have."""
     absent = _fewest_absent(words, ORDERS[order])
-    return words[int(absent.argmax())]
+    first_absent = int(absent.argmax())
+    return words[first_absent]
 
 
 def _fewest_absent(words: Sequence[str], names: Collection[str]) -> np.ndarray:
@@ -239,10 +242,13 @@ def _dated(values: np.ndarray) -> np.ndarray:
     texts = [text_of(value) for value in values]
     words = pd.Series(texts, dtype=object)
     lengths = words.map(len)
-    usual = lengths == lengths.mode()[0]
-    written = words.map(_DIGITS.fullmatch).notna()
+    commonest = lengths.mode()[0]
+    usual = lengths == commonest
+    matches = words.map(_DIGITS.fullmatch)
+    written = matches.notna()
     times = _times(words.tolist(), ISO)
-    return np.asarray(written & usual & times.notna())
+    are_dates = written & usual & times.notna()
+    return np.asarray(are_dates)
 
 
 def strangers(words: Sequence[str]) -> list[str]:
@@ -252,7 +258,8 @@ def strangers(words: Sequence[str]) -> list[str]:
     if with_zone and without:
         return min(with_zone, without, key=len)
     absent = _fewest_absent(words, FORMATS)
-    others = np.array(words)[absent]
+    all_words = np.array(words)
+    others = all_words[absent]
     return others.tolist()
 
 
@@ -283,11 +290,14 @@ def _times(words: Sequence[str], name: str) -> pd.Series:
     """Times of words in one format; NaT for those that are not written so."""
     if name == ISO:
         spelled = [_DIGITS.sub(_with_signs, word) for word in words]
-        return iso_times(pd.Series(spelled, dtype=object))
+        texts = pd.Series(spelled, dtype=object)
+        return iso_times(texts)
     parts = [_split(word) for word in words]
     dates, clocks = zip(*parts, strict=True)
-    days = pd.to_datetime(pd.Series(dates), format=name, errors="coerce", utc=True)
-    since_midnight = pd.to_timedelta(pd.Series(clocks), unit="s")
+    written = pd.Series(dates)
+    days = pd.to_datetime(written, format=name, errors="coerce", utc=True)
+    seconds = pd.Series(clocks)
+    since_midnight = pd.to_timedelta(seconds, unit="s")
     return days + since_midnight
 
 

@@ -66,21 +66,28 @@ class DistinctRows:
         n = len(table)
         if weights is None:
             weights = np.ones(n)
-        least = NO_WEIGHT * weights.max(initial=0.0)
+        largest_weight = weights.max(initial=0.0)
+        least = NO_WEIGHT * largest_weight
         counted = np.flatnonzero(weights > least)
         # equal rows by weight, so that their sum does not depend on their order
         keys = (weights[counted], *table[counted].T)
-        order = counted[np.lexsort(keys)]
-        new = _unlike_the_one_before(table[order])
+        by_key = np.lexsort(keys)
+        order = counted[by_key]
+        in_order = table[order]
+        new = _unlike_the_one_before(in_order)
         of = np.full(n, -1)
-        of[order] = np.cumsum(new) - 1
+        numbers_from_one = np.cumsum(new)
+        of[order] = numbers_from_one - 1
         first = order[new]
         n_distinct = len(first)
-        sums = np.bincount(of[order], weights[order], minlength=n_distinct)
+        numbers_in_order = of[order]
+        weights_in_order = weights[order]
+        sums = np.bincount(numbers_in_order, weights_in_order, minlength=n_distinct)
         units = np.ones(n_distinct, dtype=np.int64)
         largest = sums.max(initial=0.0)
         if largest > 1 and alike_by_chance(table[first]):
-            share = min(1.0, MAX_UNITS / sums.sum())
+            affordable = MAX_UNITS / sums.sum()
+            share = min(1.0, affordable)
             parts = np.ceil(sums * share)
             units = parts.astype(np.int64)
         return cls(first, of, sums, units)
@@ -127,11 +134,13 @@ def alike_by_chance(table: np.ndarray) -> bool:
     validated.
     """
     m = len(table)
-    pairs = m * (m - 1) / 2
+    ordered_pairs = m * (m - 1)
+    pairs = ordered_pairs / 2
     for column in table.T:
         _, counts = np.unique(column, return_counts=True)
         shares = counts / m
-        pairs *= float((shares**2).sum())
+        chance = float((shares**2).sum())
+        pairs *= chance
     return m < MIN_ROWS or pairs >= 1
 
 
@@ -148,9 +157,11 @@ def column_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         ranks = codes.astype(np.int64)
         by_number = np.lexsort((ranks, y))
         pairs = np.ascontiguousarray(ranks[by_number])
-        fingerprint = blake2b(pairs.tobytes(), digest_size=16)
+        contents = pairs.tobytes()
+        fingerprint = blake2b(contents, digest_size=16)
         hashes.append(fingerprint.digest())
-    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    columns = range(len(hashes))
+    order = sorted(columns, key=hashes.__getitem__)
     return np.array(order, dtype=np.int64)
 
 
@@ -225,22 +236,26 @@ def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     others = np.flatnonzero(held_out)
     n_train = len(train)
     points = np.empty(len(distinct), dtype=np.int64)
-    points[others] = n_train + np.arange(len(others))
+    n_others = len(others)
+    points[others] = n_train + np.arange(n_others)
     points[train] = np.arange(n_train)
     weight = distinct.weights / distinct.units
-    train_weights = (weight * units)[train]
-    held_out_weights = (weight * held_out)[others]
+    all_train_weights = weight * units
+    train_weights = all_train_weights[train]
+    all_held_out_weights = weight * held_out
+    held_out_weights = all_held_out_weights[others]
     train_units = None
     if units.max() > 1:
         train_units = units[train].astype(float)
     without_weight = distinct.of < 0
+    positions = np.where(without_weight, -1, points[distinct.of])
     return Split(
         train=distinct.first[train],
         held_out=distinct.first[others],
         weights=_mean_one(train_weights),
         held_out_weights=_mean_one(held_out_weights),
         units=train_units,
-        positions=np.where(without_weight, -1, points[distinct.of]),
+        positions=positions,
     )
 
 
@@ -250,16 +265,21 @@ def _all_rows(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     rows = np.argsort(distinct.of, kind="stable")
     of = distinct.of[rows]
     first_equal = np.searchsorted(of, of)
-    number = np.arange(len(of)) - first_equal  # among its equals
-    n_train = (distinct.units - held_out)[of]
-    whole = held_out[of] == 0
-    several = distinct.units[of] > 1
+    row_numbers = np.arange(len(of))
+    number = row_numbers - first_equal  # among its equals
+    in_training = distinct.units - held_out
+    n_train = in_training[of]
+    n_held_out = held_out[of]
+    whole = n_held_out == 0
+    units_of_rows = distinct.units[of]
+    several = units_of_rows > 1
     trains = np.where(several, number < n_train, whole)
     train = rows[trains]
     others = rows[~trains]
     order = np.concatenate([train, others])
     positions = np.empty(len(rows), dtype=np.int64)
-    positions[order] = np.arange(len(rows))
+    n_rows = len(rows)
+    positions[order] = np.arange(n_rows)
     return Split(train, others, None, None, None, positions)
 
 
@@ -287,8 +307,11 @@ def split(
         raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
     random = stream(0, "validation")
     rounded = round(fraction * n)
-    size = min(max(1, rounded), n - 2)
-    n_rarest = n if classes is None else min(np.bincount(classes))
+    at_least_one = max(1, rounded)
+    size = min(at_least_one, n - 2)
+    n_rarest = n
+    if classes is not None:
+        n_rarest = min(np.bincount(classes))
     both_sides_hold_two = size >= 2 and n - size >= 2
     if classes is None:
         taken = random.permutation(n)[:size]
@@ -299,17 +322,21 @@ def split(
         )
     else:
         order = random.permutation(n)
-        _, first = np.unique(classes[order], return_index=True)
+        classes_in_order = classes[order]
+        _, first = np.unique(classes_in_order, return_index=True)
         taken = np.delete(order, first)[:size]
     validates = np.zeros(n, dtype=bool)
     validates[taken] = True
-    return np.flatnonzero(~validates), np.flatnonzero(validates)
+    trains = np.flatnonzero(~validates)
+    return trains, np.flatnonzero(validates)
 
 
 def _unlike_the_one_before(rows: np.ndarray) -> np.ndarray:
     """Which of rows (n, c) differ from the row before them, (n,), bool."""
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    n_rows = len(rows)
+    new = np.ones(n_rows, dtype=bool)
+    differs = rows[1:] != rows[:-1]
+    new[1:] = differs.any(axis=1)
     return new
 
 
@@ -326,7 +353,8 @@ def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
     _, codes = np.unique(target, return_inverse=True)
     pairs = np.column_stack([of, codes])
     distinct_pairs = np.unique(pairs, axis=0)
-    n_targets = np.bincount(distinct_pairs[:, 0])
+    inputs_of_pairs = distinct_pairs[:, 0]
+    n_targets = np.bincount(inputs_of_pairs)
     several = n_targets[of] > 1
     shared = int(several.sum())
     n = len(x)
@@ -334,6 +362,7 @@ def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
         return None
     text = f"{shared} of {n} different rows have the inputs of another one with"
     hint = "give one row for each unit, with the mean of its targets"
-    if len(np.unique(target)) == 2:
+    targets = np.unique(target)
+    if len(targets) == 2:
         hint = "give one row for each unit, with its commoner label"
     return f"{text} another target, and are taken for independent; {hint}"

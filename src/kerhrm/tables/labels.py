@@ -118,7 +118,8 @@ def _factorise(values: np.ndarray, what: str) -> tuple[np.ndarray, list[Any]]:
     if pd.api.types.infer_dtype(values, skipna=False) == "string":
         codes, distinct = pd.factorize(values, sort=True)
         return codes, distinct.tolist()
-    keys = [_key(value) for value in pd.Series(values).tolist()]
+    items = pd.Series(values).tolist()
+    keys = [_key(value) for value in items]
     try:
         unordered = dict.fromkeys(keys)
     except TypeError as error:
@@ -127,8 +128,10 @@ def _factorise(values: np.ndarray, what: str) -> tuple[np.ndarray, list[Any]]:
         raise KerhrmError(problem, "give one label for each row") from error
     ordered = _in_order(unordered)
     numbers = {key: number for number, key in enumerate(ordered)}
-    codes = np.array([numbers[key] for key in keys])
-    return codes, [value for _, value in ordered]
+    numbers_of_rows = [numbers[key] for key in keys]
+    codes = np.array(numbers_of_rows)
+    names = [value for _, value in ordered]
+    return codes, names
 
 
 def _in_order(keys: Collection[tuple[bool, Any]]) -> list[tuple[bool, Any]]:

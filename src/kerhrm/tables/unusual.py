@@ -33,10 +33,13 @@ def gives_away(
     levels, codes = np.unique(filled, return_inverse=True)
     counts = np.bincount(codes)
     sums = np.bincount(codes, weights=target)
-    n_others = counts[codes] - 1
+    counts_of_rows = counts[codes]
+    n_others = counts_of_rows - 1
     alone = n_others == 0
-    of_others = sums[codes] - target
-    predicted = of_others / np.maximum(n_others, 1)
+    sums_of_rows = sums[codes]
+    of_others = sums_of_rows - target
+    divisor = np.maximum(n_others, 1)
+    predicted = of_others / divisor
     predicted[alone] = target.mean()
     judged = np.ones(len(target), dtype=bool)
     known = levels < np.inf
@@ -44,20 +47,28 @@ def gives_away(
     if kind != "text" and n_known > 2:
         last = n_known - 1
         of_levels = sums / counts
-        means = np.full(len(levels), target.mean())
-        means[1:last] = _by_neighbours(levels[known], of_levels[known])
-        predicted[alone] = means[codes[alone]]
+        mean = target.mean()
+        means = np.full(len(levels), mean)
+        known_levels = levels[known]
+        means[1:last] = _by_neighbours(known_levels, of_levels[known])
+        codes_alone = codes[alone]
+        predicted[alone] = means[codes_alone]
         at_an_end = np.isin(codes, [0, last])
-        judged = ~(alone & at_an_end)
+        unjudged = alone & at_an_end
+        judged = ~unjudged
     target = target[judged]
     predicted = predicted[judged]
     if regression:
-        squares = (target - predicted) ** 2
+        residuals = target - predicted
+        squares = residuals**2
         largest = (1 - GIVEN_AWAY) * target.var()
         return bool(squares.mean() < largest)
-    right = (predicted > 0.5) == (target > 0.5)
+    is_predicted = predicted > 0.5
+    is_label = target > 0.5
+    right = is_predicted == is_label
     accuracies = [right[target == label].mean() for label in (0, 1)]
-    return bool(np.mean(accuracies) > GIVEN_AWAY)
+    accuracy = np.mean(accuracies)
+    return bool(accuracy > GIVEN_AWAY)
 
 
 def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -66,7 +77,9 @@ def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
     to_next = levels[2:] - levels[:-2]
     to_level = levels[1:-1] - levels[:-2]
     share = to_level / to_next
-    return (1 - share) * means[:-2] + share * means[2:]
+    left = (1 - share) * means[:-2]
+    right = share * means[2:]
+    return left + right
 
 
 def rows_of_the_fit(
