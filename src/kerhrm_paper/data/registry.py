@@ -13,9 +13,11 @@ from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task, check_declared
 from kerhrm.plugins import Registry, check_by_name, origin
 from kerhrm_paper.data import (
+    census,
     classification,
     closed_forms,
     colored_mnist,
+    confounded_adult,
     houses,
     king_county,
     regression,
@@ -29,6 +31,7 @@ from kerhrm_paper.data.sources import RawData
 RAW: dict[str, type[RawData]] = {
     "mnist": colored_mnist.Digits,
     "houses": king_county.Houses,
+    "adult": census.Adult,
 }
 
 
@@ -97,6 +100,12 @@ PAPER = {
         generate=houses.generate,
         task="regression",
         raw="houses",
+    ),
+    "confounded_adult": Generator(
+        options=confounded_adult.ConfoundedAdultData,
+        generate=confounded_adult.generate,
+        task="classification",
+        raw="adult",
     ),
 }
 DATA_SETS: Registry[Generator] = Registry("kerhrm.data_sets", PAPER, _check)

@@ -37,6 +37,7 @@ FALLBACK = "fallback:"  #: prefix of the source of stand-ins, data in place of r
 STAND_INS = {
     "fallback:digits": "stand-ins for MNIST (digits of 8x8 pixels)",
     "fallback:houses": "stand-ins for the house sales (drawn from a formula)",
+    "fallback:adult": "stand-ins for UCI's Adult (drawn from a formula)",
 }
 #: The paper prints one KerHRM, whose output is Algorithm 1's network; linear predictors
 #: have no printed number.

@@ -4,14 +4,13 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary, stand_ins, where
+from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import (
     GREY,
     LINE,
@@ -33,6 +32,13 @@ LEVELS = {
 }
 LEGEND = 3  #: columns of the legend
 TITLE = 16  #: characters of a line of a panel's title
+#: titles of data by their source
+SOURCES = {
+    "mnist": "Colored MNIST",
+    "fallback:digits": "coloured stand-ins",
+    "adult": "Adult-Confounded",
+    "fallback:adult": "stand-ins for Adult",
+}
 #: parts of a setting, as ``r_test=0.10,environments=one``
 SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
 
@@ -107,10 +113,8 @@ def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
     is_coloured = parts["name"] == "e_test"
     share = parts["share"].astype(float)
     share = share.mask(is_coloured, 1 - share)
-    images = "Colored MNIST"
-    if stand_ins(cells[is_coloured]):
-        images = "coloured stand-ins"
-    data_title = np.where(is_coloured, images, "synthetic")
+    source = cells["data_source"]
+    data_title = source.map(SOURCES).fillna(source)
     variant = parts["variant"]
     return cells.assign(share=share, variant=variant, data_title=data_title)
 

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.data import houses
+from kerhrm_paper.data.census import Adult
 from kerhrm_paper.data.colored_mnist import Digits
 from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.registry import DATA_SETS, RAW, generate
@@ -35,6 +36,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "n_test": 15,
         "train_flip": [0.3, 0.4],
     },
+    "confounded_adult": {"n_train": 20, "n_validation": 10, "n_test": 15},
     "houses": {
         "train_fraction": 0.4,
         "scale": "all",
@@ -59,6 +61,11 @@ CHANGES: list[tuple[str, dict[str, Any], set[str]]] = [
     ("colored_mnist", {"n_validation_per_environment": 11}, {"validation"}),
     ("colored_mnist", {"n_test": 16}, {"test"}),
     ("colored_mnist", {"test_flip": [0.1]}, {"test"}),
+    ("confounded_adult", {"n_train": 21}, {"train"}),
+    ("confounded_adult", {"n_validation": 11}, {"validation"}),
+    ("confounded_adult", {"n_test": 16}, {"test"}),
+    ("confounded_adult", {"r_test": [0.9]}, {"test"}),
+    ("confounded_adult", {"agreement": 0.7}, {"train", "validation"}),
     ("regression", {"n_train": (33, 11)}, {"train"}),
     ("regression", {"n_validation": 12}, {"validation"}),
     ("regression", {"n_test": 6}, {"test"}),
@@ -78,6 +85,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("raw")
     Digits.fallback().save(folder / "mnist.npz")
     small().save(folder / "houses.npz")
+    Adult.fallback().save(folder / "adult.npz")
     files = {}
     for name, data_set in DATA_SETS.items():
         if data_set.raw:
