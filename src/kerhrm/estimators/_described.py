@@ -70,10 +70,11 @@ class FittedTable:
             weighted = x[weights > 0]
         _check_alike(model, weighted, n)
         labels = model._units.target(target)
-        y = target.astype(float)
         if model._task == "classification":
             signs = labels.double().numpy()
             y = (signs + 1) / 2
+        else:
+            y = target.astype(float)
         index = getattr(given.X, "index", None)
         if not isinstance(index, pd.Index):
             index = pd.RangeIndex(n)

@@ -189,11 +189,11 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         if self._inferred.auxiliary is not None:
             self._all_rows = report
             self._keep_losses(*errors)
+            if keep:
+                return None
             all_doubts = doubts(*errors)
             doubt = all_doubts[report.index]
             worse = worse_than_constant(report, inputs.task, doubt)
-            if keep:
-                return None
             return constant_only(self.heterogeneity_) or worse
         erm = models["ERM"]
         path = columns.inputs if erm.tangents is None else columns.whole

@@ -68,8 +68,8 @@ def test_every_run_is_drawn(scores: pd.DataFrame) -> None:
     cells = cells_of(scores, "t")
     figure = every_seed(scores, cells)
     axis, *_ = figure.axes
-    alpha = RUN["alpha"]
-    runs = [line for line in axis.get_lines() if line.get_alpha() == alpha]
+    size = RUN["markersize"]
+    runs = [line for line in axis.get_lines() if line.get_markersize() == size]
     positions = [run.get_xdata() for run in runs]
     drawn = np.concatenate(positions)
     own = scores[primary(scores)]
@@ -83,7 +83,7 @@ def test_few_methods_have_a_row_for_each_setting(scores: pd.DataFrame) -> None:
     axis, *_ = every_seed(scores, cells).axes
     labels = row_labels(axis)
     assert labels[:2] == ["ERM, r2 = 0.7", "ERM, r2 = 0.8"]
-    assert labels[-1] == "majority, r2 = 0.8"
+    assert labels[-1] == "a constant, r2 = 0.8"
 
 
 def test_failed_runs_are_counted_and_have_no_mean(scores: pd.DataFrame) -> None:
