@@ -56,7 +56,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no points": ({"options": NoPoints}, "need n_points, a positive number; got None"),
     "no point": ({"options": NoPoint}, "need n_points, a positive number; got 0"),
     "task": ({"task": "ranking"}, "task must be classification or regression"),
-    "raw": ({"raw": "faces"}, "raw must be None or of mnist, houses, adult; got 'faces'"),
+    "raw": (
+        {"raw": "faces"},
+        "raw must be None or of mnist, houses, adult; got 'faces'",
+    ),
     "attribute": ({"attribute": "colour"}, "attribute must be a function"),
 }
 
