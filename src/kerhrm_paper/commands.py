@@ -52,7 +52,7 @@ def add_commands(add: Adder) -> None:
     publish.add_argument(
         "--again",
         action="store_true",
-        help="RUN is what is published: its endpoints and claims by today's rules",
+        help="RUN is what is published: endpoints, claims and figures by today's code",
     )
     cost = add("cost", _cost, OF_PAPER["cost"])
     cost.add_argument("targets", nargs="*", default=["all"])
@@ -139,7 +139,11 @@ def _verify(options: argparse.Namespace) -> int:
 def _publish(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.publish import publish
     from kerhrm_paper.reporting.publish_again import publish_again
-    from kerhrm_paper.reporting.publish_studies import files_of, publish_studies
+    from kerhrm_paper.reporting.publish_studies import (
+        draw_again,
+        files_of,
+        publish_studies,
+    )
     from kerhrm_paper.reporting.run import Run
     from kerhrm_paper.studies.registry import STUDIES, TARGET
 
@@ -147,7 +151,8 @@ def _publish(options: argparse.Namespace) -> None:
         if options.tables:
             problem = f"--again is of all that is published, not of {options.tables[0]}"
             raise KerhrmError(problem, "leave the names out")
-        print(publish_again(options.run))
+        is_of_studies = "studies" in Run(options.run).provenance
+        print(draw_again(options.run) if is_of_studies else publish_again(options.run))
         return
     run = Run(options.run)
     studies = [name for name in options.tables if name.startswith(TARGET)]

@@ -1,18 +1,21 @@
 """Make tables and figures of studies the published ones: results/study."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import atomic, write_text
+from kerhrm.plugins import load_entry
 from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.reporting.publish import facts, restored_on_error
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.provenance import check, digest
-from kerhrm_paper.studies.registry import STUDIES, TARGET
+from kerhrm_paper.studies.registry import STUDIES, TARGET, Declaration
 
 FOLDER = "studies"  #: in a run
 
@@ -67,10 +70,66 @@ def publish_studies(
             with atomic(published) as handle:
                 handle.write(source.read_bytes())
             digests[published.name] = digest(published)
-        record = {"studies": made, "files": digests}
-        text = json.dumps(record, indent=1, sort_keys=True)
-        write_text(target / "provenance.json", text + "\n")
+        record = provenance | {"studies": made, "files": digests}
+        _note(target, record)
     return target
+
+
+def draw_again(target: Path, root: Path = Path()) -> Path:
+    """Draw the figures of published studies by today's code.
+
+    Parameters
+    ----------
+    target : Path
+        Folder of the published files.
+    root : Path
+        The checkout.
+
+    Returns
+    -------
+    Path
+        The folder.  Figures of studies that lack a table stay as they are, and so does
+        all after any error.
+    """
+    provenance = dict(Run(target).provenance)
+    digests = dict(provenance.get("files", {}))
+    drawn: list[str] = []
+    with restored_on_error(target):
+        for declaration in STUDIES.values():
+            drawn += _draw(declaration, target)
+        for file in drawn:
+            digests[file] = digest(target / file)
+        again = facts("", root, "") | {
+            "command": f"kerhrm publish {target} --again",
+            "files": drawn,
+        }
+        del again["preset"]
+        record = provenance | {"files": digests, "again": again}
+        _note(target, record)
+    return target
+
+
+def _draw(declaration: Declaration, target: Path) -> list[str]:
+    """Draw a study's figures, if all of its tables are there; their names."""
+    paths = {name: target / f"{name}.csv" for name in declaration.tables}
+    is_complete = all(path.is_file() for path in paths.values())
+    if not declaration.figures or not is_complete:
+        return []
+    tables = {name: pd.read_csv(path) for name, path in paths.items()}
+    study = load_entry(declaration.entry)
+    files = []
+    with style():
+        figures = study.figures(tables)
+        for name in declaration.figures:
+            file = f"{name}.png"
+            save_png(figures[name], target / file)
+            files.append(file)
+    return files
+
+
+def _note(target: Path, record: Mapping[str, Any]) -> None:
+    text = json.dumps(record, indent=1, sort_keys=True)
+    write_text(target / "provenance.json", text + "\n")
 
 
 def files_of(name: str) -> list[str]:

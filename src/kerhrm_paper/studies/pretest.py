@@ -252,7 +252,7 @@ def figures(tables: Frames) -> Figures:
     }
     axis.plot([0, 1], [0, 1], **uniform)
     level = OPTIONS.level
-    axis.axvline(level, color="0.8", linewidth=1)
+    axis.axvline(level, color="0.8", linewidth=1, label=f"level {level:g}")
     axis.set_xlabel("p-value of the pre-test")
     axis.set_ylabel("share of null tables")
     axis.set_xlim(0, 1)

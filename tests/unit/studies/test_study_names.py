@@ -1,6 +1,7 @@
 """Declarations of the studies, what runs them, and what is published of them."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -268,3 +269,24 @@ def test_smoke_sizes_edited_and_missing_files_are_not_published(tmp_path: Path) 
     with pytest.raises(KerhrmError, match="did you mean 'study_drift'"):
         publish_studies(run, target, ["study_drft"])
     assert not target.exists()
+
+
+def test_published_figures_are_drawn_again(tmp_path: Path) -> None:
+    """Those whose tables are published; tables and other figures stay."""
+    target = tmp_path / "study"
+    shutil.copytree(PUBLISHED, target)
+    for name in ("learning_curve", "starts_selection"):
+        (target / f"{name}.png").write_text("of older code")
+    before = Run(target).provenance
+    assert main(["publish", str(target), "--again"]) == 0
+    drawn = target / "learning_curve.png"
+    assert drawn.read_bytes().startswith(b"\x89PNG")
+    # one of the tables of this study is not published
+    assert (target / "starts_selection.png").read_text() == "of older code"
+    for path in PUBLISHED.glob("*.csv"):
+        assert (target / path.name).read_bytes() == path.read_bytes()
+    after = Run(target).provenance
+    assert after["studies"] == before["studies"]
+    assert "learning_curve.png" in after["again"]["files"]
+    for file in after["again"]["files"]:
+        assert after["files"][file] == provenance.digest(target / file)
