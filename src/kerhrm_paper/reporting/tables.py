@@ -265,9 +265,11 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
 
     ``here`` and ``paper`` are of the metric that the paper prints, ``worst`` is of the
     worst test environment.  Only settings for which the paper has values count where a
-    method has any.
+    method has any.  Tables with a row for each test environment are left out: what is
+    printed of them is other papers', and has no mean.
     """
-    cells = cells[primary(cells)]
+    is_of_environment = cells["setting"].str.match(r"\w_test=")
+    cells = cells[primary(cells) & ~is_of_environment]
     is_printed = cells["paper"].notna()
     printed = cells.loc[is_printed, "table"]
     is_of_paper = cells["table"].isin(printed)

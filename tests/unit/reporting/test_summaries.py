@@ -59,3 +59,11 @@ def test_the_answer_has_the_worst_test_environment() -> None:
     assert halved.to_numpy() == pytest.approx(half, abs=0.001)
     before = tables.answer(cells)
     pd.testing.assert_frame_equal(found[before.columns], before)
+
+
+def test_the_answer_is_of_the_papers_tables() -> None:
+    """Printed numbers of other papers, by test environment, are no part of it."""
+    cells = REFERENCE.cells("table1", "ednil_adult")
+    assert cells.loc[cells["table"] == "ednil_adult", "paper"].notna().any()
+    found = tables.answer(cells)
+    assert set(found.columns.get_level_values(0)) == {"table1"}
