@@ -64,6 +64,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     refusal = _not_a_number(X) if dates else None
     if refusal is not None:
         raise refusal
+    X = _missing_as_nan(X)
     try:
         x = validate_data(
             estimator,
@@ -108,6 +109,21 @@ def _dense(X: Any) -> Any:
         if isinstance(dtype, pd.SparseDtype):
             dense[name] = dtype.subtype
     return X.astype(dense) if dense else X
+
+
+def _missing_as_nan(X: Any) -> Any:
+    """A table of objects with NaN for ``pd.NA`` and its like, which are no floats."""
+    if isinstance(X, pd.DataFrame):
+        dtypes = X.dtypes.items()
+        objects = [name for name, dtype in dtypes if dtype == np.dtype(object)]
+        if not objects:
+            return X
+        filled = X.copy()
+        filled[objects] = X[objects].where(X[objects].notna(), np.nan)
+        return filled
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        return np.where(pd.isna(X), np.nan, X)
+    return X
 
 
 def _dtypes(X: Any) -> list[Any]:

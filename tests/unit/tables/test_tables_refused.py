@@ -54,6 +54,14 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
         f"column 1 has {MISSING}.* in 1 rows, the first is row 0",
     ),
     "NA": (FRAME.astype("Float64").mask(HOLES), f"column 'a' has {MISSING}"),
+    "NA among objects": (
+        FRAME.astype(object).mask(HOLES, pd.NA),
+        f"column 'a' has {MISSING}",
+    ),
+    "NA in an array of objects": (
+        FRAME.astype(object).mask(HOLES, pd.NA).to_numpy(),
+        f"column 0 has {MISSING}",
+    ),
     "NA of truth values": (
         TRUTH_VALUES.mask(HOLES),
         f"column 'a' has {MISSING}",
