@@ -17,14 +17,19 @@ REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings
 SMALL: dict[str, Any] = {"n_train": 400, "n_validation": 100, "n_test": 200}
 ADULT = Adult.fallback()
 
-FIRST = """39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K
-28, ?, 338409, Bachelors, 13, Married-civ-spouse, ?, Wife, Black, Female, 0, 5, 41, Cuba, >50K
+FIRST = """\
+39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, \
+White, Male, 2174, 0, 40, United-States, <=50K
+28, ?, 338409, Bachelors, 13, Married-civ-spouse, ?, Wife, \
+Black, Female, 0, 5, 41, Cuba, >50K
 
-"""  # noqa: E501
-SECOND = """|1x3 Cross validator
-25, Private, 226802, 11th, 7, Never-married, Sales, Own-child, Black, Male, 0, 0, 42, ?, >50K.
+"""
+SECOND = """\
+|1x3 Cross validator
+25, Private, 226802, 11th, 7, Never-married, Sales, Own-child, \
+Black, Male, 0, 0, 42, ?, >50K.
 
-"""  # noqa: E501
+"""
 
 
 def drawn(**changed: Any) -> Draws:
@@ -107,42 +112,52 @@ def test_sexes_and_races_keep_their_shares() -> None:
         assert share == pytest.approx(group[is_first].mean(), abs=0.01)
 
 
+def distinct(x: np.ndarray) -> set[bytes]:
+    """Different rows of x."""
+    return {row.tobytes() for row in x}
+
+
 def test_nobody_trains_and_validates() -> None:
     """All people of the stand-ins differ in their numbers."""
     data = drawn()
     for seed in range(2):
-        train = {row.tobytes() for row in data.train.x[seed]}
-        validation = {row.tobytes() for row in data.validation.x[seed]}
-        test = {row.tobytes() for row in data.test.x[seed]}
+        train = distinct(data.train.x[seed])
+        validation = distinct(data.validation.x[seed])
+        test = distinct(data.test.x[seed])
         assert len(train) == SMALL["n_train"]
         assert len(validation) == SMALL["n_validation"]
         assert not train & validation
         assert not test & (train | validation)
 
 
+def with_few(people: np.ndarray, n: int) -> Adult:
+    """The stand-ins without all but n of some people."""
+    rows = np.flatnonzero(people)
+    keeps = np.ones(len(people), bool)
+    keeps[rows[n:]] = False
+    fields = dict(vars(ADULT))
+    for name, values in fields.items():
+        if isinstance(values, np.ndarray):
+            fields[name] = values[keeps]
+    return Adult(**fields)
+
+
 def test_people_repeat_evenly_where_there_are_too_few() -> None:
     """Nobody twice before everybody once."""
-    few = np.flatnonzero(~ADULT.earns_more & ADULT.is_test & ADULT.is_male)[:30]
-    keeps = ~ADULT.is_test
-    keeps |= ADULT.earns_more | ~ADULT.is_male
-    keeps[few] = True
-    fields = {
-        name: value[keeps] if isinstance(value, np.ndarray) else value
-        for name, value in vars(ADULT).items()
-    }
+    is_rare = ADULT.is_test & ADULT.is_male & ~ADULT.is_black
+    is_rare &= ~ADULT.earns_more
     options = ConfoundedAdultData(**SMALL, r_test=[0.1])
-    data = generate(options, [0], Adult(**fields))
-    is_of_few = (data.test.x[0, :, -1] > 0) & (data.test.y[0] < 0)
-    rows = [row.tobytes() for row in data.test.x[0, is_of_few]]
-    for is_black in (False, True):
-        of_race = [
-            row
-            for row, x in zip(rows, data.test.x[0, is_of_few], strict=True)
-            if (x[-2] > 0) == is_black
-        ]
-        times = [of_race.count(row) for row in set(of_race)]
-        assert max(times) - min(times) <= 1
-    assert len(rows) > len(set(rows))
+    adult = with_few(is_rare, 30)
+    data = generate(options, [0], adult)
+    x = data.test.x[0]
+    is_male = x[:, -1] > 0
+    is_black = x[:, -2] > 0
+    earns_more = data.test.y[0] > 0
+    drawn_rare = x[is_male & ~is_black & ~earns_more]
+    _, times = np.unique(drawn_rare, axis=0, return_counts=True)
+    assert len(times) == 30
+    assert times.max() - times.min() <= 1
+    assert times.max() > 1
 
 
 def test_numbers_are_standardised_on_the_first_file() -> None:
