@@ -7,13 +7,15 @@ ICML 2021; the shares are those of Huang et al. (EDNIL, NeurIPS 2022), table 2.
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
+from pydantic import model_validator
 
+from kerhrm.errors import KerhrmError
 from kerhrm.options import Count, Options, Probability, Some, option
 from kerhrm.randomness import stream
-from kerhrm_paper.data.census import Adult
+from kerhrm_paper.data.census import ROWS, Adult
 from kerhrm_paper.data.drawing import named_by, stack
 from kerhrm_paper.data.draws import Draws, Split
 
@@ -34,6 +36,20 @@ class ConfoundedAdultData(Options):
     n_train: Count = option(5000, "people for training")
     n_validation: Count = option(1000, "people for validation")
     n_test: Count = option(2000, "people of each test environment")
+
+    @model_validator(mode="after")
+    def _are_there(self) -> Self:
+        n_first, n_second = ROWS
+        n_for_validation = round(FOR_VALIDATION * n_first)
+        most = {
+            "n_train": n_first - n_for_validation,
+            "n_validation": n_for_validation,
+            "n_test": n_second,
+        }
+        for name, limit in most.items():
+            if getattr(self, name) > limit:
+                raise ValueError(f"{name} is at most {limit}, as Adult has no more")
+        return self
 
     @property
     def n_points(self) -> int:
@@ -129,6 +145,9 @@ def _drawn(
         for earns_more, n_rows in ((True, n_more), (False, of_group - n_more)):
             fits = (group == number) & (adult.earns_more[pool] == earns_more)
             candidates = random.permutation(pool[fits])
+            if n_rows and not len(candidates):
+                problem = "a sex, race and income that is to be drawn has nobody"
+                raise KerhrmError(problem, "give the published files of Adult")
             rows.append(np.resize(candidates, n_rows))
     drawn = np.concatenate(rows)
     return random.permutation(drawn)
