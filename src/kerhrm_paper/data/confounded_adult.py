@@ -65,9 +65,9 @@ def generate(options: ConfoundedAdultData, seeds: Sequence[int], adult: Adult) -
     before all people of the same sex, race and income have been drawn once.
 
     x is (S, n, 5 + C + 2): numbers, standardised on the first file; indicators; whether
-    a person is black, and male.  y is +1 of those who earn more.  Environment 0
-    of training and validation points has those whose income is what training lets
-    expect of their sex, environment 1 the others.
+    a person is black, and male.  y is +1 of those who earn more.  Environment 0 of
+    training and validation points has men who earn more and women who do not,
+    environment 1 the others.
     """
     splits: dict[str, list[Split]] = {}
     for part in ("train", "validation", "test"):
@@ -134,16 +134,20 @@ def _drawn(
     women, earn more."""
     group = 2 * adult.is_black[pool] + adult.is_male[pool]
     sizes = np.bincount(group, minlength=4)
-    # the largest remainders, so that the sizes add up to n
-    ends = np.rint(n * sizes.cumsum() / len(pool)).astype(int)
-    wanted = np.diff(ends, prepend=0)
+    # rounded where each group ends, so that the sizes add up to n
+    ends = n * sizes.cumsum() / len(pool)
+    rounded = np.rint(ends).astype(int)
+    wanted = np.diff(rounded, prepend=0)
+    pool_earns_more = adult.earns_more[pool]
     rows = []
     for number, of_group in enumerate(wanted):
         is_male = number % 2 == 1
         share_of_group = share if is_male else 1 - share
         n_more = round(share_of_group * of_group)
-        for earns_more, n_rows in ((True, n_more), (False, of_group - n_more)):
-            fits = (group == number) & (adult.earns_more[pool] == earns_more)
+        n_less = of_group - n_more
+        is_in_group = group == number
+        for earns_more, n_rows in ((True, n_more), (False, n_less)):
+            fits = is_in_group & (pool_earns_more == earns_more)
             candidates = random.permutation(pool[fits])
             if n_rows and not len(candidates):
                 problem = "a sex, race and income that is to be drawn has nobody"
