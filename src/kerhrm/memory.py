@@ -6,8 +6,12 @@ Linux grants more memory than there is, and then ends the process without a word
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kerhrm.errors import KerhrmError
+
+if TYPE_CHECKING:
+    import torch
 
 MEMINFO = Path("/proc/meminfo")
 GROUPS = Path("/proc/self/cgroup")
@@ -41,6 +45,34 @@ def require(n_bytes: float, what: str, hint: str) -> None:
     if most is not None and n_bytes > most:
         sizes = f"{n_bytes / 1e9:.1f} GB of memory, and there are {most / 1e9:.1f} GB"
         raise TooLittleMemory(f"{what} needs at least {sizes}", hint)
+
+
+def require_on_gpu(
+    n_bytes: float, what: str, hint: str, device: "torch.device"
+) -> None:
+    """Refuse a step that needs more memory than a GPU has free; as :func:`require`.
+
+    What PyTorch holds there without using it counts as free.
+    """
+    import torch
+
+    free, _ = torch.cuda.mem_get_info(device)
+    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    most = free + held
+    if n_bytes > most:
+        name = torch.cuda.get_device_name(device)
+        sizes = f"{n_bytes / 1e9:.1f} GB of memory, and {name} has {most / 1e9:.1f} GB"
+        problem = f"{what} needs at least {sizes} free"
+        raise TooLittleMemory(problem, f"{hint}, or device=cpu")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether Python, NumPy or PyTorch, on a CPU or a GPU, had no memory left."""
+    text = str(error) if isinstance(error, RuntimeError) else ""
+    words = "can't allocate memory", "out of memory"
+    if isinstance(error, MemoryError):
+        return True
+    return any(word in text for word in words)
 
 
 def memory_limit() -> int | None:

@@ -17,7 +17,12 @@ from kerhrm import (
     memory,
 )
 from kerhrm.features.options import NystroemOptions
-from kerhrm.memory import TooLittleMemory, memory_limit, require
+from kerhrm.memory import (
+    TooLittleMemory,
+    memory_limit,
+    require,
+    require_on_gpu,
+)
 
 MEGABYTE = 10**6
 
@@ -123,3 +128,25 @@ def test_an_estimator_names_its_own_options() -> None:
         model.fit(x, x[:, 0])
     assert "max_exact" in str(caught.value)
     assert not hasattr(model, "predictor_")
+
+
+def test_a_gpu_counts_what_is_free_and_what_pytorch_holds_unused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gigabyte = 10**9
+    answers = {
+        "mem_get_info": (4 * gigabyte, 80 * gigabyte),
+        "memory_reserved": 3 * gigabyte,
+        "memory_allocated": 1 * gigabyte,
+        "get_device_name": "Example GPU",
+    }
+    for name, answer in answers.items():
+        monkeypatch.setattr(torch.cuda, name, lambda device, answer=answer: answer)
+    device = torch.device("cuda")
+    require_on_gpu(6 * gigabyte, "the kernel", "lower n_landmarks", device)
+    with pytest.raises(TooLittleMemory) as caught:
+        require_on_gpu(6.1 * gigabyte, "the kernel", "lower n_landmarks", device)
+    problem = (
+        "the kernel needs at least 6.1 GB of memory, and Example GPU has 6.0 GB free"
+    )
+    assert str(caught.value) == f"{problem}; lower n_landmarks, or device=cpu"

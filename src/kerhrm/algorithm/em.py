@@ -57,6 +57,8 @@ class Estimates:
         Shares of the points, and standard deviations of the residuals.
     penalty : Tensor, (R, K)
         rho |Theta_j|^2.
+    singular : Tensor, (), bool
+        Whether rounding made the system of one of the regressions singular.
     """
 
     theta: Tensor
@@ -64,6 +66,7 @@ class Estimates:
     weights: Tensor
     sigma: Tensor
     penalty: Tensor
+    singular: Tensor
 
 
 class ClusterMoments:
@@ -152,7 +155,7 @@ class Steps:
             r = r * self.point_weights
         moments = self.moments.weighted(r)
         ridge = n * rho
-        theta = _ridge_regressions(moments, ridge)
+        theta, singular = _ridge_regressions(moments, ridge)
         squares = squared_residuals(self.psi, self.y, theta)
         weights = r.mean(-1)
         length2 = (theta**2).sum(-1)
@@ -177,6 +180,7 @@ class Steps:
             weights=weights,
             sigma=sigma,
             penalty=penalty,
+            singular=singular,
         )
 
     def expect(self, estimates: Estimates) -> tuple[Tensor, Tensor, Tensor]:
@@ -247,14 +251,16 @@ def log_density(
     return scaled.add_(of_points)
 
 
-def _ridge_regressions(moments: tuple[Tensor, Tensor], penalty: Tensor) -> Tensor:
+def _ridge_regressions(
+    moments: tuple[Tensor, Tensor], penalty: Tensor
+) -> tuple[Tensor, Tensor]:
     """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, K, k, k), (R, K, k), (R,) to (R,
-    K, k)."""
+    K, k); and whether a system is singular, which a GPU need not wait for."""
     second, cross = moments
     diagonal = second.diagonal(dim1=-2, dim2=-1)
     ridge = penalty[:, None, None]
     diagonal.add_(ridge)
-    factor = torch.linalg.cholesky(second)
+    factor, failures = torch.linalg.cholesky_ex(second)
     column = cross.unsqueeze(-1)
     solution = torch.cholesky_solve(column, factor)
-    return solution.squeeze(-1)
+    return solution.squeeze(-1), failures.any()

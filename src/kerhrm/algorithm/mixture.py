@@ -140,6 +140,8 @@ def fit_mixture(
     KerhrmError
         If K > n, the ridge is not positive (Psi_V is singular after projection), or all
         features or all labels are zero.
+    torch.linalg.LinAlgError
+        If rounding makes the system of a regression singular.
 
     Examples
     --------
@@ -177,7 +179,10 @@ def fit_mixture(
         converged = gain < settings.tol
         last = iteration == settings.max_iter
         finished = converged | last
-        if bool(finished.any()):
+        # one number for the host, which a GPU would else wait for twice
+        if bool(finished.any() | estimates.singular):
+            if bool(estimates.singular):
+                raise torch.linalg.LinAlgError("singular systems in an M step")
             mixtures = Mixture(
                 theta=estimates.theta,
                 weights=weights,

@@ -362,13 +362,16 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
     torch.linalg.LinAlgError
         If the matrix is exactly singular.
     """
-    factors, pivots = torch.linalg.lu_factor(matrix)
+    factors, pivots, zero_pivot = torch.linalg.lu_factor_ex(matrix)
     eye = torch.eye(len(matrix)).to(matrix)
     inverse = torch.linalg.lu_solve(factors, pivots, eye)
     norm = torch.linalg.matrix_norm(matrix, 1)
     norm_of_inverse = torch.linalg.matrix_norm(inverse, 1)
-    product = norm * norm_of_inverse
-    rcond = float(1 / product)
+    reciprocal = 1 / (norm * norm_of_inverse)
+    # one number for the host: a GPU would else be waited for twice
+    rcond = float(reciprocal.masked_fill(zero_pivot > 0, -1))
+    if rcond < 0:
+        raise torch.linalg.LinAlgError("the invariant direction's system is singular")
     if not rcond >= MIN_RCOND:
         log.warning(ILL_CONDITIONED, rcond)
     column = target[:, None]

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.estimators._state import restored, stored
-from kerhrm.memory import TooLittleMemory
+from kerhrm.memory import TooLittleMemory, is_out_of_memory
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.scikit_learn import TaskTags
@@ -251,17 +251,9 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
     except BaseException as error:
         vars(estimator).clear()
         vars(estimator).update(before)
-        if _out_of_memory(error):
+        if is_out_of_memory(error):
             problem = "the fit needs more memory than there is"
             if isinstance(error, TooLittleMemory):
                 problem = error.problem  # with numbers
             raise KerhrmError(problem, estimator._less_memory()) from error
         raise
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    text = str(error) if isinstance(error, RuntimeError) else ""
-    words = "can't allocate memory", "out of memory"
-    if isinstance(error, MemoryError):
-        return True
-    return any(word in text for word in words)

@@ -3,6 +3,7 @@
 Psi = U S is a truncated singular value decomposition (paper, eq. "SVD").
 """
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
-from kerhrm.memory import require
+from kerhrm.memory import require, require_on_gpu
 from kerhrm.networks.base import Network
 from kerhrm.progress import counting
 from kerhrm.randomness import stream
@@ -117,21 +118,22 @@ class RankError(KerhrmError):
 
 
 def require_kernel(x: Tensor, hint: str) -> None:
-    """Refuse points (n, d) whose kernel the memory does not hold; a GPU's memory is
-    PyTorch's to refuse."""
+    """Refuse points (n, d) whose kernel their device's memory does not hold."""
     n = len(x)
+    n_bytes = KERNEL_ENTRY * n**2
+    what = f"the kernel of {n} points"
     if x.device.type == "cpu":
-        n_bytes = KERNEL_ENTRY * n**2
-        what = f"the kernel of {n} points"
         require(n_bytes, what, hint)
+    elif x.device.type == "cuda":
+        require_on_gpu(n_bytes, what, hint, x.device)
 
 
 def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Top-k left singular vectors and singular values of Phi from its Gram matrix.
 
     Phi Phi^T = U S^2 U^T, so the top-k eigenpairs of the Gram matrix are all that is
-    needed: in float64 by ARPACK on a CPU, by the dense solver on a GPU and where k is
-    not small against n.
+    needed: in float64 by ARPACK, and by the dense solver where k is not small against
+    n.  On a GPU the matrix stays there, and one vector (n,) goes each way a product.
 
     Raises KerhrmError if k > n, or a singular value among the first k is numerically
     zero.
@@ -156,8 +158,7 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         raise KerhrmError(problem, "choose k in that range, or use more points")
     entry_rounding = torch.finfo(gram.dtype).eps
     gram = gram.double()
-    on_cpu = gram.device.type == "cpu"
-    if on_cpu and k < DENSE_SHARE * n:
+    if k < DENSE_SHARE * n:
         eigenvalues, u = _leading_eigenpairs(gram, k)
     else:
         eigenvalues, u = torch.linalg.eigh(gram)
@@ -182,13 +183,12 @@ def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     n = len(gram)
     random = stream(0, "subspace")
     start = random.standard_normal(n)
-    triangle = gram.numpy().T
+    product = _product_with(gram)
 
     def times_gram(vector: np.ndarray) -> np.ndarray:
-        """Product that reads one triangle; reading is what takes the time."""
         count()
         flat = vector.ravel()
-        return dsymv(1.0, triangle, flat)
+        return product(flat)
 
     shape = (n, n)
     operator = LinearOperator(shape, matvec=times_gram, dtype=float)
@@ -197,7 +197,27 @@ def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         eigenvalues, u = eigsh(operator, k, which="LA", v0=start)
     values = torch.from_numpy(eigenvalues)
     vectors = torch.from_numpy(u)
-    return values, vectors
+    return values.to(gram.device), vectors.to(gram.device)
+
+
+def _product_with(gram: Tensor) -> Callable[[np.ndarray], np.ndarray]:
+    """Product of a Gram matrix (n, n) with vectors (n,), where the matrix is."""
+    if gram.device.type != "cpu":
+
+        def on_device(vector: np.ndarray) -> np.ndarray:
+            right = torch.from_numpy(vector).to(gram.device)
+            product = gram @ right
+            return product.cpu().numpy()
+
+        return on_device
+
+    triangle = gram.numpy().T
+
+    def of_triangle(vector: np.ndarray) -> np.ndarray:
+        """Reads one triangle; reading is what takes the time."""
+        return dsymv(1.0, triangle, vector)
+
+    return of_triangle
 
 
 def fix_signs(u: Tensor) -> Tensor:

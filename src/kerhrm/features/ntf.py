@@ -40,7 +40,8 @@ from kerhrm.networks.build import (
 from kerhrm.networks.modules import derivatives_of
 from kerhrm.progress import progress
 
-ROWS = 512  #: of a kernel at a time: few enough to stay in a cache
+ROWS = 512  #: of a kernel at a time on a CPU: few enough to stay in a cache
+ROWS_ON_GPU = 2048  #: many enough to occupy its multiprocessors
 BLOCK_SIZE = 2**14  #: parameters of a block; float64, n = 5000: 0.7 GB
 CHUNK_SIZE = 128  #: points differentiated at once
 
@@ -82,7 +83,8 @@ class FactoredNTF:
     inputs : list of Tensor, each (n, d_l)
         Inputs a_l of the layers l = 0, 1, ...
     deltas : list of Tensor, each (n, d_{l+1})
-        Gradients of the output with respect to the layers' pre-activations.
+        Gradients of the output with respect to the layers' pre-activations; ones in the
+        last layer, whose pre-activation is the output.
     """
 
     inputs: list[Tensor]
@@ -100,10 +102,11 @@ class FactoredNTF:
         other_inputs = other.inputs[0]
         m = len(other_inputs)
         symmetric = other is self
-        kappa = self.inputs[0].new_empty(n, m)
-        starts = range(0, n, ROWS)
+        kappa = own_inputs.new_empty(n, m)
+        n_rows = ROWS if own_inputs.device.type == "cpu" else ROWS_ON_GPU
+        starts = range(0, n, n_rows)
         for start in progress(starts, "blocks of the Gram matrix"):
-            stop = start + ROWS
+            stop = start + n_rows
             rows = slice(start, stop)
             first_column = start if symmetric else 0
             columns = slice(first_column, m)
@@ -121,12 +124,14 @@ class FactoredNTF:
     def _block(self, other: "FactoredNTF", rows: slice, columns: slice) -> Tensor:
         """Some rows and columns of kappa, summed over the layers in their order."""
         kappa: Tensor | None = None
+        last = len(self.inputs) - 1
         factors = zip(self.inputs, self.deltas, other.inputs, other.deltas, strict=True)
-        for a, delta, other_a, other_delta in factors:
+        for number, (a, delta, other_a, other_delta) in enumerate(factors):
             of_inputs = affine(a[rows], other_a[columns])
             layer = of_inputs.add_(1)
-            of_deltas = affine(delta[rows], other_delta[columns])
-            layer.mul_(of_deltas)
+            if number < last:  # else the deltas are ones
+                of_deltas = affine(delta[rows], other_delta[columns])
+                layer.mul_(of_deltas)
             kappa = layer if kappa is None else kappa.add_(layer)
         assert kappa is not None  # a network has a layer
         return kappa

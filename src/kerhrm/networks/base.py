@@ -4,6 +4,7 @@ Products of matrices on a CPU are oneDNN's convolutions where those are faster.
 """
 
 import dataclasses
+import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -18,6 +19,8 @@ from torch.nn.functional import conv2d, pad
 from torch.nn.grad import conv2d_weight
 
 from kerhrm.errors import DeviceError, KerhrmError, shown
+
+log = logging.getLogger(__name__)
 
 ROWS = 16  #: become as many images: with fewer PyTorch keeps oneDNN out
 
@@ -89,6 +92,8 @@ def resolve_device(name: str | torch.device) -> torch.device:
     """``auto`` takes a GPU where there is one.
 
     ``cpu``, ``cuda`` and ``cuda:1`` are literal, as a name or as a ``torch.device``.
+    A GPU that this build of PyTorch does not support is none for ``auto``, which logs
+    it.
 
     Raises
     ------
@@ -96,12 +101,12 @@ def resolve_device(name: str | torch.device) -> torch.device:
         If it is not one of these: other devices lack operations that are needed, or
         hold no numbers.
     DeviceError
-        If this machine lacks that GPU; it is a KerhrmError and a RuntimeError.
+        If this machine lacks that GPU, it does not start, or this build of PyTorch has
+        no code for it; it is a KerhrmError and a RuntimeError.
     """
     text = str(name) if isinstance(name, str | torch.device) else ""
     if text == "auto":
-        has_gpu = torch.cuda.is_available()
-        return torch.device("cuda" if has_gpu else "cpu")
+        return _device_there_is()
     if text in ("cpu", "cpu:0"):
         return torch.device("cpu")
     match = re.fullmatch(r"cuda(?::(0|[1-9][0-9]*))?", text)
@@ -115,7 +120,48 @@ def resolve_device(name: str | torch.device) -> torch.device:
         problem = f"device={text}, but PyTorch sees {n_gpus} GPUs"
         hint = "use device=auto or device=cpu, or install a CUDA build of PyTorch"
         raise DeviceError(problem, hint)
+    _check_gpu(number)
     return torch.device(text)
+
+
+def _device_there_is() -> torch.device:
+    """The first GPU, or the CPU where there is none that works."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    try:
+        _check_gpu(0)
+    except DeviceError as error:
+        log.warning("%s; device=auto takes the CPU", error.problem)
+        return torch.device("cpu")
+    return torch.device("cuda")
+
+
+def _check_gpu(number: int) -> None:
+    """Refuse a GPU that does not start, or that this build of PyTorch has no code for.
+
+    Machine code ``sm_80`` runs on 8.0 and later minor versions; ``compute_80``, which
+    the driver compiles, on every later version (CUDA programming guide, section 5.2).
+    """
+    try:
+        major, minor = torch.cuda.get_device_capability(number)
+        name = torch.cuda.get_device_name(number)
+    except RuntimeError as error:
+        first_line, *_ = str(error).splitlines() or [type(error).__name__]
+        problem = f"device=cuda:{number} does not start: {first_line}"
+        raise DeviceError(problem, "free the GPU, or use device=cpu") from error
+    builds = torch.cuda.get_arch_list()
+    for build in builds:
+        match = re.fullmatch(r"(sm|compute)_(\d+)(\d)[af]?", build)
+        if match is None:  # AMD's, whose names PyTorch compares by itself
+            return
+        kind, built_major, built_minor = match.groups()
+        built = (int(built_major), int(built_minor))
+        later = built <= (major, minor)
+        if later and (kind == "compute" or built[0] == major):
+            return
+    problem = f"device=cuda:{number}: {name} is sm_{major}{minor}"
+    problem += f", and this build of PyTorch has code for {', '.join(builds)}"
+    raise DeviceError(problem, "install a build for it, or use device=cpu")
 
 
 def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

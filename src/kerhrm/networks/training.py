@@ -137,18 +137,20 @@ class EarlyStopping:
     def __init__(self, tol: float, window: int) -> None:
         self.tol = tol
         self.window = window
-        self.least = float("inf")
+        #: stays where the training is, and comes to the host once a window
+        self.least = torch.tensor(torch.inf)
         self.before = float("inf")
 
     def __call__(self, step: int, network: Network, loss: Tensor) -> bool:
-        self.least = min(self.least, float(loss))
+        self.least = torch.fmin(self.least, loss.detach())
         inside_window = step % self.window != 0
         if inside_window:
             return False
-        fall = self.before - self.least
-        negligible = self.tol * abs(self.least)
+        least = float(self.least)
+        fall = self.before - least
+        negligible = self.tol * abs(least)
         ended = fall <= negligible
-        self.before = self.least
+        self.before = least
         return ended
 
 

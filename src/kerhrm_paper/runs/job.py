@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from threadpoolctl import threadpool_limits
 
 from kerhrm.errors import KerhrmError
+from kerhrm.memory import is_out_of_memory
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.checkpoints import Checkpoint
 from kerhrm_paper.runs.locks import TEMPORARY, locked
@@ -42,9 +43,9 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
 
     The log goes to the rule's log file and to standard error.  The number of threads is
     the configuration's (``params.threads``) and not what Snakemake has to spare,
-    because the last bits of a result depend on it.  A :class:`KerhrmError` ends the job
-    with one line and exit status 1; SIGTERM, SIGINT and the death of its parent with
-    status 143.
+    because the last bits of a result depend on it.  A :class:`KerhrmError`, and too
+    little memory, end the job with one line and exit status 1; SIGTERM, SIGINT and the
+    death of its parent with status 143.
     """
     parent = os.getppid()  # now: it may not live until the lock is free
     _log_to(snakemake.rule, snakemake.log)
@@ -80,7 +81,11 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
     except KerhrmError as error:
         log.error("error: %s", error)
         sys.exit(1)
-    except Exception:
+    except Exception as error:
+        if is_out_of_memory(error):
+            what = str(error).partition("\n")[0]
+            log.error("error: %s needs more memory than there is: %s", made, what)
+            sys.exit(1)
         log.exception("unexpected error")
         raise
     seconds = time.perf_counter() - start

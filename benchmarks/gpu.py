@@ -1,0 +1,192 @@
+"""A GPU against the CPU cores of the same machine: ``python -m benchmarks.gpu``.
+
+Parts are measured one after the other, each in a process of its own, and each is
+written when it is done, so that the command continues where it was stopped.  Results
+are a JSON file and a picture.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+import torch
+
+from benchmarks import gpu_jobs, gpu_stages
+from kerhrm.errors import KerhrmError
+from kerhrm.features.map import KERNEL_ENTRY
+from kerhrm.files import write_text
+from kerhrm.memory import require_on_gpu
+from kerhrm.networks.base import resolve_device
+
+ROOT = Path(__file__).parents[1]
+Row = dict[str, Any]
+#: what is measured, by its name; most things first
+PARTS: dict[str, Callable[[], list[Row]]] = {
+    "machine": gpu_stages.machine,
+    "features": gpu_stages.features,
+    "iteration": gpu_stages.iteration,
+    "transfers": gpu_stages.transfers,
+    "networks": gpu_jobs.networks,
+    "table4": gpu_jobs.table4,
+    "killed": gpu_jobs.killed,
+}
+PART_SECONDS = 600  #: of one part at most
+
+
+def main(arguments: list[str]) -> int:
+    """Measure what is missing, and report; status 1 if a part failed."""
+    parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--out", type=Path, default=ROOT / "results" / "gpu")
+    parser.add_argument("--minutes", type=float, default=45, help="no part after them")
+    asked = parser.parse_args(arguments)
+    unknown = set(asked.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"unknown part {min(unknown)}; known are: {', '.join(PARTS)}")
+    try:
+        check_card()
+    except KerhrmError as error:
+        print(f"benchmarks.gpu: error: {error}", file=sys.stderr)
+        return 1
+    target = asked.out / "gpu.json"
+    end = time.monotonic() + 60 * asked.minutes
+    failed = []
+    for part in asked.parts or PARTS:
+        if part in load(target):
+            continue
+        seconds = min(PART_SECONDS, end - time.monotonic())
+        if seconds <= 0 or not measured(part, target, seconds):
+            failed.append(part)
+    found = load(target)
+    if found:
+        draw(found, target.with_suffix(".png"))
+        print("\n".join(lines(found)))
+    if failed:
+        print(f"benchmarks.gpu: not measured: {', '.join(failed)}", file=sys.stderr)
+    return len(failed) > 0
+
+
+def check_card() -> None:
+    """Refuse a machine without a card, or with one that is too small."""
+    device = torch.device(gpu_stages.CARD)
+    if device.type == "cpu":  # of the tests
+        return
+    resolve_device(gpu_stages.CARD)
+    n = max(gpu_stages.N)
+    what = f"the kernel of {n} points"
+    require_on_gpu(KERNEL_ENTRY * n**2, what, "free the GPU", device)
+
+
+def measured(part: str, target: Path, seconds: float) -> bool:
+    """Measure a part in a process of its own, within some seconds, and write it."""
+    print(f"{part} ...", flush=True)
+    command = [sys.executable, "-c", f"import benchmarks.gpu as g; g.part({part!r})"]
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, timeout=seconds, stdout=subprocess.PIPE, check=True
+        )
+    except subprocess.SubprocessError as error:
+        print(f"benchmarks.gpu: {part}: {error}", file=sys.stderr)
+        return False
+    *_, last_line = done.stdout.decode().splitlines()
+    found = load(target)
+    found[part] = {
+        "seconds": round(time.monotonic() - start, 1),
+        "rows": json.loads(last_line),
+    }
+    target.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(found, indent=1)
+    write_text(target, f"{text}\n")
+    return True
+
+
+def part(name: str) -> None:
+    """Print the rows of one part, as JSON on the last line."""
+    found = PARTS[name]()
+    print(json.dumps(found), flush=True)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Parts that are done."""
+    if not path.exists():
+        return {}
+    loaded: dict[str, Any] = json.loads(path.read_text())
+    return loaded
+
+
+def rows(found: dict[str, Any]) -> list[Row]:
+    """Rows of all parts."""
+    listed = []
+    for name, of_part in found.items():
+        for row in of_part["rows"]:
+            listed.append({"part": name, **row})
+    return listed
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """Every row as a line, numbers with three digits."""
+    listed = []
+    for row in rows(found):
+        facts = []
+        for name, value in row.items():
+            if name not in ("part", "task") and value is not None:
+                text = f"{value:.3g}" if isinstance(value, float) else value
+                facts.append(f"{name} {text}")
+        listed.append(f"{row['part']}: {row['task']}: {', '.join(facts)}")
+    return listed
+
+
+def compared(found: dict[str, Any]) -> pd.DataFrame:
+    """Seconds of every task on the card and on the CPU, and their ratio.
+
+    Of several ways on one device the fastest counts.
+    """
+    table = pd.DataFrame(rows(found))
+    timed = table[table["seconds"].notna() & table["device"].isin(["card", "cpu"])]
+    best = timed.groupby(["task", "device"], sort=False)["seconds"].min()
+    by_device = best.unstack("device").dropna()
+    return by_device.assign(ratio=by_device["cpu"] / by_device["card"])
+
+
+def draw(found: dict[str, Any], path: Path) -> None:
+    """Bars of the seconds of every task on both."""
+    if not {"features", "iteration", "networks"} & found.keys():
+        return
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    table = compared(found)
+    facts = {row["task"]: row.get("value") for row in found["machine"]["rows"]}
+    fig, axes = plt.subplots(figsize=(7, 0.55 * len(table) + 1.3), layout="constrained")
+    places = range(len(table))
+    devices = {"cpu": facts["cores"], "card": facts["card"]}
+    for shift, (device, name) in zip((-0.2, 0.2), devices.items(), strict=True):
+        heights = [place + shift for place in places]
+        axes.barh(heights, table[device], height=0.38, label=name)
+    for place, (_, row) in zip(places, table.iterrows(), strict=True):
+        longest = max(row["cpu"], row["card"])
+        text = f" {row['ratio']:.3g} times as fast"
+        axes.text(longest, place, text, va="center", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_yticks(list(places), list(table.index))
+    axes.invert_yaxis()
+    axes.set_xlabel("seconds, logarithmic")
+    axes.set_xmargin(0.35)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.2), ncols=2, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    fig.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    status = main(sys.argv[1:])
+    sys.exit(status)

@@ -1,0 +1,353 @@
+"""Stages of KerHRM on a GPU and on the CPU: seconds, rates, memory, transfers.
+
+Rows have ``task``, ``device`` ("card" or "cpu"), ``seconds`` and further facts.
+"""
+
+import dataclasses
+import functools
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.cases import TINY, WIDTH
+from kerhrm import KerHRMOptions, NTFMap, Problem
+from kerhrm.algorithm.environments import learn_environments
+from kerhrm.algorithm.igd import train_network
+from kerhrm.algorithm.invariance import erm_direction, learn_directions
+from kerhrm.algorithm.records import Direction, Environments
+from kerhrm.features import ntf as ntf_module
+from kerhrm.features.map import reduce
+from kerhrm.features.ntf import FactoredNTF, extract
+from kerhrm.methods.inputs import Inputs
+from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.paper_data import inputs as training_inputs
+from kerhrm_paper.data.paper_data import reduced
+from kerhrm_paper.data.registry import generate
+
+Row = dict[str, Any]
+#: where the card is; tests take the CPU for it
+CARD = os.environ.get("BENCH_CARD", "cpu" if TINY else "cuda")
+CORES = os.cpu_count() or 1
+N = (60, 120) if TINY else (5000, 50000)  #: images
+K = 3 if TINY else 25
+OPTIONS = KerHRMOptions(k=[2, 3], n_init=2) if TINY else KerHRMOptions()
+STEPS = 4 if TINY else 100  #: of a network's training
+DEVICES = {"card": CARD, "cpu": "cpu"}
+
+
+@functools.cache
+def points(n: int, seed: int = 0) -> Inputs:
+    """Colored MNIST with n training images, and w_0."""
+    options = {
+        "n_per_environment": n // 2,
+        "n_validation_per_environment": min(1000, n // 2),
+        "n_test": 50,
+    }
+    digits = Digits.fetch(on_missing="fallback" if TINY else "fail")
+    draws = generate("colored_mnist", options, [seed], digits)
+    return training_inputs(draws, WIDTH)
+
+
+def moved(record: Any, device: str) -> Any:
+    """A record, or points and their network, on another device."""
+    changes = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if hasattr(value, "to"):
+            changes[field.name] = value.to(device)
+    return dataclasses.replace(record, **changes)
+
+
+def synchronise() -> None:
+    """Wait for the card."""
+    if CARD != "cpu":
+        torch.cuda.synchronize()
+
+
+def timed(
+    work: Callable[[], Any], rounds: int = 3, warm: bool = True
+) -> tuple[float, Any]:
+    """Least seconds of some rounds, after one that does not count, and a result."""
+    result = work() if warm else None
+    found = []
+    for _ in range(rounds):
+        del result  # or two of them would be held
+        synchronise()
+        start = time.perf_counter()
+        result = work()
+        synchronise()
+        found.append(time.perf_counter() - start)
+    return min(found), result
+
+
+def peak_gb() -> float | None:
+    """Largest memory on the card, in GB, since the last call."""
+    if CARD == "cpu":
+        return None
+    peak = torch.cuda.max_memory_allocated() / 1e9
+    torch.cuda.reset_peak_memory_stats()
+    return round(peak, 2)
+
+
+def product_rate(
+    device: str, shape: tuple[int, int, int], dtype: torch.dtype = torch.float32
+) -> float:
+    """TFLOP/s of X Y^T with X (n, k), Y (m, k), of random numbers; TF32 is off."""
+    n, m, k = shape
+    random = torch.Generator(device).manual_seed(0)
+    x = torch.randn(n, k, generator=random, device=device, dtype=dtype)
+    y = torch.randn(m, k, generator=random, device=device, dtype=dtype)
+    seconds, _ = timed(lambda: x @ y.T, rounds=10)
+    return 2e-12 * n * m * k / seconds
+
+
+def machine() -> list[Row]:
+    """Name the card and the cores, and measure the rates of their products."""
+    assert not torch.backends.cuda.matmul.allow_tf32
+    side = 64 if TINY else 8192
+    facts: dict[str, Any] = {"card": "the CPU", "driver": None}
+    if CARD != "cpu":
+        query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        driver = subprocess.run(query, capture_output=True, text=True, check=False)
+        facts = {
+            "card": torch.cuda.get_device_name(),
+            "card memory, GB": torch.cuda.get_device_properties(0).total_memory / 1e9,
+            "driver": driver.stdout.strip(),
+        }
+    cpu = platform.processor()
+    described = Path("/proc/cpuinfo")
+    if described.exists():
+        lines = described.read_text().splitlines()
+        names = [line.partition(":")[2] for line in lines if "model name" in line]
+        cpu = names[0].strip() if names else cpu
+    facts |= {
+        "cores": f"{CORES} cores, {cpu}",
+        "torch": torch.__version__,
+        "CUDA": torch.version.cuda,
+        "PyTorch's threads": torch.get_num_threads(),
+    }
+    found: list[Row] = [{"task": task, "value": value} for task, value in facts.items()]
+    for device, where in DEVICES.items():
+        for dtype in (torch.float32, torch.float64):
+            n = side if device == "card" else side // 2
+            found.append(
+                {
+                    "task": f"product of ({n}, {n}), {dtype}".replace("torch.", ""),
+                    "device": device,
+                    "tflops": product_rate(where, (n, n, n), dtype),
+                }
+            )
+    return found
+
+
+def features() -> list[Row]:
+    """Tangent features, their Gram matrix and its SVD, at both sizes."""
+    found = []
+    for n in N:
+        results = {}
+        for device, where in DEVICES.items():
+            of_device, results[device] = _features(n, device, where)
+            found += of_device
+        found.append({"task": f"agreement, n = {n}", **_differences(*results.values())})
+    return found
+
+
+def _features(
+    n: int, device: str, where: str
+) -> tuple[list[Row], tuple[Tensor, Tensor]]:
+    on_device = moved(points(n), where)
+    x, network = on_device.x, on_device.network
+    many = n == max(N)
+    rounds = 1 if many and device == "cpu" else 3
+    warm = not (many and device == "cpu")
+    peak_gb()
+    p = network.n_parameters
+    found: list[Row] = []
+
+    def add(task: str, seconds: float, **facts: Any) -> None:
+        row = {"task": f"{task}, n = {n}", "device": device, "seconds": seconds}
+        found.append({**row, "peak_gb": peak_gb(), **facts})
+
+    seconds, (phi, _) = timed(lambda: extract(network, x), rounds, warm)
+    add("tangent features", seconds, p=p)
+    assert isinstance(phi, FactoredNTF)
+    seconds, gram = timed(lambda: phi.kernel(phi), rounds, warm)
+    n_rows = ntf_module.ROWS if where == "cpu" else ntf_module.ROWS_ON_GPU
+    tflop = product_tflop(phi, n_rows)
+    shape = (min(n_rows, n), n, WIDTH)
+    rate = product_rate(where, shape)
+    add(
+        "Gram matrix",
+        seconds,
+        shape=f"blocks of {n_rows} rows; products ({shape[0]}, {WIDTH}) ({n}, {WIDTH})",
+        tflops=tflop / seconds,
+        gemm_tflops=rate,
+        gemm_share=tflop / seconds / rate,
+    )
+    seconds, (u, s) = timed(lambda: reduce(gram, K), rounds, warm)
+    add(f"top-{K} SVD", seconds)
+    return found, (u.cpu(), s.cpu())
+
+
+def product_tflop(phi: FactoredNTF, n_rows: int) -> float:
+    """Multiply-adds, counted twice, of the products of a symmetric kernel, in 10^12.
+
+    Elementwise work is left out, and so are the last layer's deltas, which are ones.
+    """
+    n = len(phi.inputs[0])
+    widths = sum(a.shape[1] for a in phi.inputs)
+    widths += sum(delta.shape[1] for delta in phi.deltas[:-1])
+    entries = 0
+    for start in range(0, n, n_rows):
+        entries += min(n_rows, n - start) * (n - start)
+    return 2e-12 * entries * widths
+
+
+def _differences(on_card: tuple[Tensor, Tensor], on_cpu: tuple[Tensor, Tensor]) -> Row:
+    u, s = on_card
+    u_cpu, s_cpu = on_cpu
+    relative = (s - s_cpu).abs() / s_cpu
+    leftover = u - u_cpu @ (u_cpu.mT @ u)
+    return {
+        "singular_values": float(relative.max()),
+        "subspace": float(torch.linalg.matrix_norm(leftover, 2)),
+    }
+
+
+@functools.cache
+def problem(n: int, seed: int = 0, where: str = CARD) -> Problem:
+    """Reduced features of n images, computed on a device."""
+    on_device = moved(points(n, seed), where)
+    feature_map = NTFMap.fit(on_device.network, on_device.x, K)
+    return reduced(on_device, feature_map)
+
+
+def iteration() -> list[Row]:
+    """M_c and M_p of the first iteration; of the larger size on the card alone."""
+    small, large = N
+    found = []
+    clusterings = []
+    for n, device in ((small, "card"), (small, "cpu"), (large, "card")):
+        of_device = moved(problem(n), DEVICES[device])
+
+        def clustering(of_device: Problem = of_device) -> Environments:
+            return learn_environments(of_device, OPTIONS, 1, [], [])
+
+        peak_gb()
+        warm = device == "card" and n == small
+        seconds, newest = timed(clustering, rounds=1, warm=warm)
+        row = {"device": device, "peak_gb": peak_gb()}
+        found.append({"task": f"M_c, n = {n}", "seconds": seconds, **row})
+        clusterings.append(newest.train.cpu())
+
+        def directions(
+            of_device: Problem = of_device, newest: Environments = newest
+        ) -> None:
+            learn_directions(of_device, [newest], OPTIONS)
+
+        seconds, _ = timed(directions)
+        row = {"device": device, "peak_gb": peak_gb()}
+        found.append({"task": f"M_p, n = {n}", "seconds": seconds, **row})
+    on_card, on_cpu, _ = clusterings
+    largest = float((on_card - on_cpu).abs().max())
+    found.append({"task": "agreement of responsibilities", "largest": largest})
+    return found
+
+
+def transfers() -> list[Row]:
+    """Copies from the card to the host in the loops of M_c, M_p and the network."""
+    n = min(N)
+    of_card = problem(n)
+    on_card = moved(points(n), CARD)
+    learned = learn_environments(of_card, OPTIONS, 1, [], [])
+    options = training_options()
+    works: dict[str, Callable[[], Any]] = {
+        "M_c": lambda: learn_environments(of_card, OPTIONS, 1, [], []),
+        "M_p": lambda: learn_directions(of_card, [learned], OPTIONS),
+        "network": lambda: trained(on_card, of_card, options),
+    }
+    found = []
+    for name, work in works.items():
+        work()
+        counted, n_steps = _copies(work)
+        sizes = [size for size in counted if size > 8]
+        found.append(
+            {
+                "task": f"copies to the host, {name}",
+                "device": "card",
+                "copies": len(counted),
+                "bytes": sum(counted),
+                "arrays": len(sizes),
+                "largest": max(counted, default=0),
+                "steps": n_steps,
+            }
+        )
+    return found
+
+
+def _copies(work: Callable[[], Any]) -> tuple[list[int], int]:
+    """Bytes of every copy from the card to the host, and the calls of its steps.
+
+    Steps are EM steps (by their factorisations), solves of M_p, or steps of training.
+    """
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if CARD != "cpu":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities) as profile:
+        work()
+        synchronise()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.json")
+        profile.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
+    sizes = []
+    counts = dict.fromkeys(
+        ("aten::linalg_cholesky_ex", "aten::linalg_lu_factor_ex", "aten::_fused_adam_"),
+        0,
+    )
+    for event in events:
+        name = event.get("name", "")
+        if event.get("cat") == "gpu_memcpy" and "DtoH" in name:
+            arguments = event.get("args", {})
+            sizes.append(int(arguments.get("bytes", 0)))
+        if event.get("cat") == "cpu_op" and name in counts:
+            counts[name] += 1
+    return sizes, max(counts.values())
+
+
+def training_options() -> KerHRMOptions:
+    """One cosine weight, and few steps."""
+    return OPTIONS.model_copy(
+        update={"cosine_weight": [100.0], "steps": STEPS, "stop_by": "pooled"}
+    )
+
+
+def trained(inputs: Inputs, of_inputs: Problem, options: KerHRMOptions) -> Tensor:
+    """Outputs of a network that was trained along a direction, on validation points."""
+    direction = training_direction(of_inputs)
+    network = train_network(
+        inputs.network,
+        inputs.x,
+        inputs.x_validation,
+        of_inputs,
+        direction,
+        [],
+        options,
+    )
+    with torch.no_grad():
+        return network.network(inputs.x_validation)
+
+
+def training_direction(of_inputs: Problem) -> Direction:
+    """A direction that the network's training takes for an invariant one."""
+    direction = erm_direction(of_inputs, OPTIONS.k)
+    return dataclasses.replace(direction, iteration=1)
