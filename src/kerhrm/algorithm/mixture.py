@@ -179,10 +179,11 @@ def fit_mixture(
         converged = gain < settings.tol
         last = iteration == settings.max_iter
         finished = converged | last
-        # one number for the host, which a GPU would else wait for twice
-        if bool(finished.any() | estimates.singular):
-            if bool(estimates.singular):
-                raise torch.linalg.LinAlgError("singular systems in an M step")
+        # all that the host learns of a step: a GPU is waited for once
+        n_finished = int(finished.sum().masked_fill(estimates.singular, -1))
+        if n_finished < 0:
+            raise torch.linalg.LinAlgError("singular systems in an M step")
+        if n_finished:
             mixtures = Mixture(
                 theta=estimates.theta,
                 weights=weights,
@@ -191,7 +192,7 @@ def fit_mixture(
                 n_iterations=torch.full_like(done.active, iteration),
                 converged=converged,
             )
-            left = done.keep(mixtures, finished)
+            left = done.keep(mixtures, finished, n_finished)
             if len(left) == 0:
                 break
             r = r[left]
@@ -209,12 +210,13 @@ class _Done:
         self.active = torch.arange(n_starts, device=device)
         self.fields: dict[str, Tensor] = {}
 
-    def keep(self, mixtures: Mixture, finished: Tensor) -> Tensor:
+    def keep(self, mixtures: Mixture, finished: Tensor, n_finished: int) -> Tensor:
         """Keep those of the active mixtures that are finished (R,), and return the
         positions of the others."""
-        gone = finished.nonzero().squeeze(1)
-        active = ~finished
-        left = active.nonzero().squeeze(1)
+        finished_last = finished.to(torch.uint8).argsort(stable=True)
+        n_left = len(finished) - n_finished
+        left = finished_last[:n_left]
+        gone = finished_last[n_left:]
         for field in fields(Mixture):
             of_active = getattr(mixtures, field.name)
             if field.name not in self.fields:
