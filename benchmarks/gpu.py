@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     found = load(target)
     if found:
         draw(found, target.with_suffix(".png"))
-        print("\n".join(lines(found)))
+        print("\n".join([*lines(found), *together(found)]))
     if failed:
         print(f"benchmarks.gpu: not measured: {', '.join(failed)}", file=sys.stderr)
     return len(failed) > 0
@@ -158,6 +158,25 @@ def compared(found: dict[str, Any]) -> pd.DataFrame:
     return by_device.assign(ratio=by_device["cpu"] / by_device["card"])
 
 
+def together(found: dict[str, Any]) -> list[str]:
+    """Features of one size, one iteration and the networks of all seeds: their sums."""
+    if not {"features", "iteration", "networks"} <= found.keys():
+        return []
+    table = compared(found)
+    tasks = [f"networks of {gpu_jobs.SEEDS} seeds"]
+    for step in ("M_c", "M_p"):
+        tasks.append(f"{step}, n = {min(gpu_stages.N)}, as in Table 4")
+    sums = []
+    for n in gpu_stages.N:
+        stages = ("tangent features", "Gram matrix", f"top-{gpu_stages.K} SVD")
+        of_features = [f"{stage}, n = {n}" for stage in stages]
+        chosen = [*of_features, *tasks]
+        card, cpu = table.loc[chosen, ["card", "cpu"]].sum()
+        times = f"card {card:.3g} s, cpu {cpu:.3g} s, {cpu / card:.3g} times as fast"
+        sums.append(f"together: {'; '.join(chosen)}: {times}")
+    return sums
+
+
 def draw(found: dict[str, Any], path: Path) -> None:
     """Bars of the seconds of every task on both."""
     if not {"features", "iteration", "networks"} & found.keys():
@@ -182,7 +201,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("seconds, logarithmic")
     axes.set_xmargin(0.35)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.2), ncols=2, frameon=False)
+    fig.legend(loc="outside upper center", ncols=2, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     fig.savefig(path, dpi=150)
 

@@ -292,10 +292,11 @@ def transfers() -> list[Row]:
     on_card = moved(points(n), CARD)
     learned = learn_environments(of_card, OPTIONS, 1, [], [])
     options = training_options()
+    direction = training_direction(of_card)
     works: dict[str, Callable[[], Any]] = {
         "M_c": lambda: learn_environments(of_card, OPTIONS, 1, [], []),
         "M_p": lambda: learn_directions(of_card, [learned], OPTIONS),
-        "network": lambda: trained(on_card, of_card, options),
+        "network": lambda: trained(on_card, of_card, direction, options),
     }
     found = []
     for name, work in works.items():
@@ -353,9 +354,10 @@ def training_options() -> KerHRMOptions:
     )
 
 
-def trained(inputs: Inputs, of_inputs: Problem, options: KerHRMOptions) -> Tensor:
+def trained(
+    inputs: Inputs, of_inputs: Problem, direction: Direction, options: KerHRMOptions
+) -> Tensor:
     """Outputs of a network that was trained along a direction, on validation points."""
-    direction = training_direction(of_inputs)
     network = train_network(
         inputs.network,
         inputs.x,

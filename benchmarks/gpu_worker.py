@@ -16,6 +16,7 @@ from benchmarks.gpu_stages import (
     problem,
     synchronise,
     trained,
+    training_direction,
     training_options,
 )
 
@@ -29,14 +30,15 @@ def main(device: str, threads: str, *numbers: str) -> None:
     prepared = []
     for seed in seeds:
         of_seed = moved(problem(n, seed, device), device)
-        prepared.append((moved(points(n, seed), device), of_seed))
-    first_points, first_problem = prepared[0]
-    trained(first_points, first_problem, options.model_copy(update={"steps": 2}))
+        direction = training_direction(of_seed)
+        prepared.append((moved(points(n, seed), device), of_seed, direction))
+    warm = options.model_copy(update={"steps": 2})
+    trained(*prepared[0], warm)
     print("ready", flush=True)
     sys.stdin.readline()
     means = []
-    for inputs, of_inputs in prepared:
-        outputs = trained(inputs, of_inputs, options)
+    for ready in prepared:
+        outputs = trained(*ready, options)
         means.append(float(outputs.double().mean()))
     synchronise()
     print(json.dumps(dict(zip(seeds, means, strict=True))), flush=True)

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import git
 from snakemake.exceptions import WorkflowError
 from snakemake.sourcecache import HostingProviderFile, LocalGitFile, LocalSourceFile
 
@@ -24,6 +23,8 @@ def checkout_of(source):
     if isinstance(source, HostingProviderFile):
         repository = source.hosted_repo.repo
     elif isinstance(source, LocalGitFile):
+        import git  # needs the program
+
         repository = git.Repo(source.repo_path)
     else:
         raise WorkflowError(

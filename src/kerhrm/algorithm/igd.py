@@ -178,7 +178,9 @@ def train_igd(
     theta = direction.theta.to(x)
     counts = problem.counts[0].to(x)
     with torch.no_grad():
-        f0 = network(x)  # the problem's may be rounded otherwise
+        # as in the training: f_w - f_0 is exactly zero at w_0, where |cos| has a kink
+        outputs = network.at(x)
+        f0 = outputs(network)
     n_steps = 0
 
     def objective(f: Tensor, network: N, step: int) -> Tensor:

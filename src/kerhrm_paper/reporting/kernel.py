@@ -1,8 +1,9 @@
 """The kernel of the notebooks: IPython without any settings of the user or the site.
 
-``python -P -m kerhrm_paper.reporting.kernel FOLDERS -f FILE``, as
+``python -P kernel.py FOLDERS -f FILE``, as
 :func:`kerhrm_paper.reporting.notebooks.render` starts it: FOLDERS are those that the
-starting process imports from.
+starting process imports from.  A file, not a module, as the packages that its package
+asks for may be in these folders alone.
 """
 
 import contextlib

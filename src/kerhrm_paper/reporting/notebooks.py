@@ -26,7 +26,7 @@ from kerhrm.files import write_text
 from kerhrm_paper.reporting.page import framed
 from kerhrm_paper.reporting.page import page as whole_page
 
-KERNEL = "kerhrm_paper.reporting.kernel"
+KERNEL = Path(__file__).with_name("kernel.py")
 #: places for the folder of a kernel's sockets; None: that of temporary files
 SOCKETS = (None, "/tmp")
 #: variables of the environment that a kernel gets
@@ -76,7 +76,7 @@ class _KernelManager(AsyncKernelManager):
         """This interpreter, which imports from where this process does."""
         folders = [Path(part).absolute() for part in sys.path]
         imports = os.pathsep.join(map(str, folders))
-        options = ["-P", "-m", KERNEL, imports, "-f", "{connection_file}"]
+        options = ["-P", str(KERNEL), imports, "-f", "{connection_file}"]
         provisioner = {"provisioner_name": "local-provisioner"}
         return KernelSpec(
             argv=[sys.executable, *options],
