@@ -1,6 +1,7 @@
 """Invariant gradient descent: its cosine, where it leads, and the
 choice of a network."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -212,6 +213,30 @@ def test_rounding_of_f0_decides_nothing(task: Task) -> None:
         disturbed = task._replace(problem=problem)
         trained = disturbed.igd(10.0, "absolute", steps=20)
         assert torch.equal(trained(task.x), exact)
+
+
+class _Noisy(MLP):
+    """Rounds otherwise where it is evaluated at fixed points, as kernels for images
+    do."""
+
+    noise = torch.zeros(N)
+
+    def at(self, x: Tensor) -> Callable[[MLP], Tensor]:
+        return lambda network: network(x) + self.noise
+
+
+def test_rounding_of_the_training_outputs_decides_nothing(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever way the training's outputs are rounded, f_0 is rounded likewise."""
+    noisy = task._replace(mlp=_Noisy(task.mlp.weights))
+    exact = task.igd(1000.0, "absolute", steps=20)
+    along_theta = task.problem.psi_train @ task.theta
+    for sign in (1, -1):
+        noise = 1e-6 * sign * along_theta / along_theta.abs().max()
+        monkeypatch.setattr(_Noisy, "noise", noise.float())
+        trained = noisy.igd(1000.0, "absolute", steps=20)
+        assert task.cosine(trained) == pytest.approx(task.cosine(exact), abs=1e-3)
 
 
 OPTIONS = KerHRMOptions(
