@@ -142,6 +142,11 @@ wildcard_constraints:
 
 
 onstart:
+    if CONFIG.device.startswith("cuda") and workflow.local_exec:
+        # before any work; a cluster's head node may have no GPU, where its jobs have one
+        from kerhrm.networks.base import resolve_device
+
+        checked(resolve_device, CONFIG.device)
     checked(hold_run, RUN)
 
 
