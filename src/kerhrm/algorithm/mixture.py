@@ -182,7 +182,8 @@ def fit_mixture(
         # all that the host learns of a step: a GPU is waited for once
         n_finished = int(finished.sum().masked_fill(estimates.singular, -1))
         if n_finished < 0:
-            raise torch.linalg.LinAlgError("singular systems in an M step")
+            problem = "singular systems in an M step"
+            raise torch.linalg.LinAlgError(problem)  # type: ignore[attr-defined]
         if n_finished:
             mixtures = Mixture(
                 theta=estimates.theta,

@@ -371,7 +371,8 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
     # one number for the host: a GPU would else be waited for twice
     rcond = float(reciprocal.masked_fill(zero_pivot > 0, -1))
     if rcond < 0:
-        raise torch.linalg.LinAlgError("the invariant direction's system is singular")
+        problem = "the invariant direction's system is singular"
+        raise torch.linalg.LinAlgError(problem)  # type: ignore[attr-defined]
     if not rcond >= MIN_RCOND:
         log.warning(ILL_CONDITIONED, rcond)
     column = target[:, None]
