@@ -322,3 +322,12 @@ def test_random_starts_are_hard_and_belong_to_their_seed() -> None:
     other_dimension = random_starts(4, 3, 50, 4, "k=20")
     assert not torch.equal(starts, other_seed)
     assert not torch.equal(starts, other_dimension)
+
+
+def test_a_singular_system_is_an_error_and_no_result() -> None:
+    """Two equal features, and a ridge that rounding loses."""
+    psi = torch.ones(6, 2).double()
+    y = torch.tensor([1.0, 1.0, 1.0, -1.0, -1.0, -1.0]).double()
+    start = random_starts(0, 3, 6, 2, "singular")
+    with pytest.raises(torch.linalg.LinAlgError, match="M step"):  # type: ignore[attr-defined]
+        fit_mixture(psi, y, start, ridge=1e-300)
