@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import pandas as pd
-
 from kerhrm.files import write_text
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest
 from kerhrm_paper.reporting.figures import save
-from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.run import Run, read_scores
 from kerhrm_paper.reporting.selection_figure import selection
 from kerhrm_paper.runs.job import job
 
@@ -18,7 +16,7 @@ with job(snakemake):
     scores = {}
     for path in map(Path, snakemake.input.scores):
         table = path.name.partition(".")[0]
-        scores[table] = pd.read_csv(path)
+        scores[table] = read_scores(path)
     folders = [Path(path).parent for path in snakemake.input.band]
     tests = endpoints(
         scores=scores,

@@ -23,6 +23,7 @@ from kerhrm_paper.config.labels import check_labels
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.config.names import check_cells, check_names
 from kerhrm_paper.config.nulls import check_nulls
+from kerhrm_paper.config.published import check_published
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.rows import check_alternatives, check_rows, check_titles
 from kerhrm_paper.config.schema import Whole
@@ -88,6 +89,7 @@ def resolved(sources: Sources, folder: Path) -> Resolved:
     resolver = Resolver(sources, whole)
     check_labels(resolver)
     check_titles(sources, whole)
+    check_published(sources, whole)
     check_alternatives(sources, whole)
     tables = Tables(resolver)
     if whole.search:

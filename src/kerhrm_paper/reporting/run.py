@@ -158,9 +158,8 @@ class Run:
 def read_scores(path: str | Path) -> pd.DataFrame:
     """Scores of a table of another run, by the path of their file."""
     file = Path(path)
-    name = file.name.removesuffix(".csv.gz")
-    run = Run(file.parents[1])
-    return run.scores(name)
+    run = Run(file.parent)
+    return run._csv(file.name)
 
 
 def _place(table: str) -> tuple[bool, bool, str]:

@@ -15,6 +15,7 @@ from kerhrm_paper.compete.method_file import MethodFile, load_method
 from kerhrm_paper.compete.published import published_scores
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.evaluation.scores import COLUMNS, completed
+from kerhrm_paper.reporting.run import read_scores
 
 NAME = "my_method"
 
@@ -173,6 +174,31 @@ def test_published_rows_and_then_those_of_the_method() -> None:
     other = ours.assign(value=[0.8, 0.51])
     with pytest.raises(KerhrmError, match="of other data"):
         completed(other, theirs)
+
+
+def test_published_scores_of_another_table_complete_nothing() -> None:
+    """Neither where no row is in both, nor where the learner would count twice."""
+    ours = scores(learner=["erm", ""], method=["ERM", "ref"], seed=5, value=0.5)
+    elsewhere = ours.assign(data="e")
+    with pytest.raises(KerhrmError, match="of other data"):
+        completed(ours, elsewhere)
+    with pytest.raises(KerhrmError, match="have ERM on d, too; leave erm out"):
+        completed(ours, ours)
+    with pytest.raises(KerhrmError, match="no scores of a table"):
+        completed(ours, ours.drop(columns="selection"))
+
+
+def test_scores_are_those_of_the_file_that_is_named(tmp_path: Path) -> None:
+    """Also if it is called otherwise, or lies in another folder."""
+    theirs = scores(learner="erm", method="ERM", seed=5, value=[0.7])
+    other = tmp_path / "scores" / "mine.csv.gz"
+    other.parent.mkdir()
+    theirs.assign(method="NA").to_csv(other, index=False)
+    file = tmp_path / "elsewhere" / "mine.csv.gz"
+    file.parent.mkdir()
+    theirs.to_csv(file, index=False)
+    assert read_scores(file)["method"].tolist() == ["ERM"]
+    assert read_scores(other)["method"].tolist() == ["NA"]
 
 
 def test_published_scores_count_if_preset_and_seeds_are_the_same(

@@ -1,5 +1,6 @@
 """Every wrong configuration is refused in one line with its file and key."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -388,3 +389,28 @@ def test_tuning_is_on_data_of_the_data_set(load: Load) -> None:
         pattern = told.replace("+", r"\+")
         with pytest.raises(KerhrmError, match=pattern):
             load(changes, preset="tuning")
+
+
+@pytest.mark.parametrize(
+    ("table", "file", "told"),
+    [
+        ("one", "none.csv.gz", "published.one = 'none.csv.gz': there is no such file"),
+        ("onee", "there.csv.gz", "no table is called 'onee'; did you mean 'one'?"),
+        ("one", ".", "there is no such file"),
+        ("one", "there.csv", "it is no file of scores; give the path of a run's"),
+    ],
+)
+def test_published_scores_are_files_of_tables(
+    load: Load,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    table: str,
+    file: str,
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("there.csv", "there.csv.gz"):
+        (tmp_path / name).touch()
+    load(published={"one": "there.csv.gz"})
+    with pytest.raises(KerhrmError, match=re.escape(told)):
+        load(published={table: file})
