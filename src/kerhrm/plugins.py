@@ -60,9 +60,13 @@ class Lazy:
 
 
 def check_entry(entry: str) -> str:
-    """Refuse an entry that :func:`load_entry` cannot load."""
-    if not _defined_here(entry):
-        load_entry(entry)
+    """Refuse an entry that :func:`load_entry` cannot load, or that cannot be called."""
+    if _defined_here(entry):
+        return entry
+    thing = load_entry(entry)
+    if not callable(thing):
+        problem = f"{shown(entry, 100)} is {shown(thing, 100)}, which cannot be called"
+        raise KerhrmError(problem, 'write "module:name" of a function')
     return entry
 
 

@@ -168,6 +168,11 @@ def test_modules_that_are_refused(entry: str, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_what_cannot_be_called_is_refused_with_the_options() -> None:
+    with pytest.raises(KerhrmError, match="'os:sep' is '/', which cannot be called"):
+        NetworkOptions(module="os:sep")
+
+
 def test_the_cnn_is_for_images_with_two_channels() -> None:
     for side in (4, 7, 28):
         d = 2 * side**2
