@@ -147,6 +147,10 @@ Folder = Annotated[str, AfterValidator(_check_there)]
 FolderName = Annotated[
     str,
     matching(
+        r"(?!\w{2,}:/)[\s\S]*",
+        "must be a folder of this machine, not an address; write the path of a mount",
+    ),
+    matching(
         r"[^{}<>$\x00-\x1f]+",
         "must be a path without { } < > $ and line breaks; "
         "write the folder out: variables are not replaced",
