@@ -2,6 +2,8 @@
 
 import math
 import os
+import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -29,6 +31,7 @@ from kerhrm_paper.runs import provenance
 if TYPE_CHECKING:
     import pandas as pd
 
+FLAG = re.compile(r"(?<!\S)--[a-z]")  #: an option of ``kerhrm check`` in a hint
 MAX_SEED = 2**32 - 1
 TEST_SHARE = 0.3
 VALIDATION_SHARE = 0.2  #: of the training rows; the estimators' default
@@ -142,8 +145,20 @@ class OwnTable(Options):
         from kerhrm.tables.csv import read_names, read_table
 
         path = Path(self.csv)
-        self._check_columns(read_names(path))
-        self.check(read_table(path))
+        try:
+            self._check_columns(read_names(path))
+            self.check(read_table(path))
+        except KerhrmError as error:
+            raise self._without_flags(error) from error
+
+    def _without_flags(self, error: KerhrmError) -> KerhrmError:
+        """The error with a hint that own_table can follow: it has no --encoding."""
+        hint = error.hint
+        if not FLAG.search(hint or ""):
+            return error
+        command = f"kerhrm check {shlex.quote(self.csv)}"
+        cure = "save it in UTF-8 with commas between cells and decimal points"
+        return KerhrmError(error.problem, f"{cure}, or use {command}, there {hint}")
 
     def _check_columns(self, names: list[str]) -> None:
         """Refuse columns that are not there."""
@@ -174,6 +189,7 @@ class OwnTable(Options):
             is_held_out = names.isin(self.held_out)
             learned = target[~is_held_out]
         self._check_inputs({*table.columns})
+        self._check_enormous(rows)
         self._check_constant(learned)
         self._check_target(target)
         self._check_size(len(learned))
@@ -188,6 +204,22 @@ class OwnTable(Options):
             problem = f"drop={', '.join(self.drop)}: {problem}"
             raise KerhrmError(problem, "drop fewer")
         raise KerhrmError(problem, "add columns")
+
+    def _check_enormous(self, rows: "pd.DataFrame") -> None:
+        """Refuse numbers that no estimator takes, in columns that are used."""
+        from kerhrm.tables.arrays import LARGEST
+
+        unused = {self.group, *self.drop, *self.categorical}
+        for name, column in rows.select_dtypes("float").items():
+            enormous = column.abs() >= LARGEST
+            if name in unused or not enormous.any():
+                continue
+            row = enormous.idxmax()
+            problem = f"column {name!r} holds {column[row]:g} in row {row}"
+            hint = "correct or empty the cell"
+            if name != self.target:
+                hint += f", or leave the column out: drop={name}"
+            raise KerhrmError(f"{self.csv}: {problem}", hint)
 
     def _check_groups(self, column: "pd.Series[Any]") -> None:
         """Refuse groups to hold out that no row has, or that are all there are."""

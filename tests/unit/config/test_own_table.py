@@ -125,6 +125,28 @@ def test_a_file_that_is_no_table_is_refused(csv: str) -> None:
         read(csv).check_file()
 
 
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        ("2020,area\n1,caf\u00e9\n".encode("latin-1"), "--encoding latin-1"),
+        (b"2020 area\n1 a\n2 b\n3 a\n", "--sep ' '"),
+        (b"2020;area\n1.004;a\n2.004;b\n3.001;a\n", "--decimal ,"),
+    ],
+)
+def test_an_option_of_another_command_is_hinted_at_as_such(
+    csv: str, content: bytes, hint: str
+) -> None:
+    """Own tables have no --encoding, --sep and --decimal."""
+    Path(csv).write_bytes(content)
+    with pytest.raises(KerhrmError) as error:
+        read(csv).check_file()
+    text = str(error.value)
+    assert "; save it in UTF-8 with commas between cells and decimal points" in text
+    assert f"or use kerhrm check {csv}, there " in text
+    assert hint in text
+    assert "\n" not in text
+
+
 def test_a_right_table_passes(csv: str) -> None:
     table = read(csv, group="area", held_out=["west"])
     table.check(FRAME)
@@ -204,6 +226,28 @@ def test_what_the_rows_do_not_fit_is_refused_with_a_cure(
         read(csv, **{"target": "pay"} | more).check(LARGE)
     assert told in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("pay", np.inf, "t.csv: column 'pay' holds inf in row 3; correct or empty the"),
+        ("size", -np.inf, "'size' holds -inf in row 3; correct or empty the cell, or"),
+        ("size", 1e25, "holds 1e+25 in row 3; .*, or leave the column out: drop=size"),
+    ],
+)
+def test_numbers_that_no_estimator_takes_are_refused(
+    csv: str, column: str, value: float, told: str
+) -> None:
+    table = LARGE.assign(size=0.5)
+    table.loc[3, column] = value
+    told = told.replace("+", r"\+")
+    with pytest.raises(KerhrmError, match=told):
+        read(csv, target="pay").check(table)
+    if column != "pay":
+        read(csv, target="pay", drop=column).check(table)
+        table.loc[3, "pay"] = None  # a row without a target is not used
+        read(csv, target="pay").check(table)
 
 
 @pytest.mark.parametrize(
