@@ -69,6 +69,8 @@ class Parser(argparse.ArgumentParser):
                 message += f"; write one that begins with - as {option}=-name"
             else:
                 message += f"; write {option} {' or '.join(choices)}"
+        if message.startswith("unrecognized arguments: ") and " -" not in message:
+            message += "; quote a name with blanks; write names before the options"
         super().error(message)
 
 

@@ -151,6 +151,9 @@ def _publish(options: argparse.Namespace) -> None:
         if options.tables:
             problem = f"--again is of all that is published, not of {options.tables[0]}"
             raise KerhrmError(problem, "leave the names out")
+        if options.reference != REFERENCE:
+            problem = f"--again writes to {options.run}, not to {options.reference}"
+            raise KerhrmError(problem, "leave --reference out")
         is_of_studies = "studies" in Run(options.run).provenance
         print(draw_again(options.run) if is_of_studies else publish_again(options.run))
         return

@@ -161,6 +161,33 @@ def test_only_what_is_published_is_computed_again(tmp_path: Path) -> None:
         main(["publish", str(REFERENCE), "--again", "table1"])
 
 
+def test_what_is_computed_again_goes_to_no_other_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder of --reference would have stayed as it is, and RUN not."""
+    run = tmp_path / "run"
+    other = tmp_path / "other"
+    assert main(["publish", str(run), "--again", "--reference", str(other)]) == 1
+    told = f"--again writes to {run}, not to {other}; leave --reference out\n"
+    assert capsys.readouterr().err == f"kerhrm: error: {told}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["publish", "run", "--reference", "other", "table1"],
+        ["check", "file.csv", "--target", "house", "price"],
+    ],
+)
+def test_a_name_that_no_option_takes_has_a_hint(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(words)
+    told = f"unrecognized arguments: {words[-1]}; quote a name with blanks; write names"
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("gap", ["scores/table1.csv.gz", "claims.csv"])
 def test_an_incomplete_run_is_refused_and_nothing_written(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame, gap: str
