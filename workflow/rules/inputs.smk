@@ -64,7 +64,12 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.run_folder import no_folder
 from kerhrm_paper.config.strict_yaml import read_overrides
-from kerhrm_paper.config.targets import check_made, check_planned, check_cell_file
+from kerhrm_paper.config.targets import (
+    check_cell_file,
+    check_made,
+    check_planned,
+    check_search,
+)
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.code_hash import code_hash, keep
 from kerhrm_paper.runs.locks import hold_run

@@ -19,9 +19,30 @@ LEARNER_FILES = ("predictions.npz", "scores.csv")
 ITERATIONS = "iterations"
 PRETEST = "heterogeneity.npz"
 STEPS = ("environments.npz", "directions.npz")  #: of an iteration
+#: targets that show the tables of a run
+OF_TABLES = ("all", "report", "verify", "ablations")
+#: options by which Snakemake makes no target
+RUNS_NOTHING = ("unlock", "lint", "list_rules", "list_target_rules", "cleanup_metadata")
 #: wildcards of a cell's files, by their place in the path
 WILDCARDS = ("data", "learner", "", "t")
 WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
+
+
+def check_search(command: CommandLine, config: Config) -> None:
+    """Refuse targets that show tables where there is a search, which has none.
+
+    Snakemake would make a report of nothing, and name no table that it knows.
+    Raises KerhrmError, in one line.
+    """
+    given = {option.name for option in command.options}
+    if not config.searches or given & set(RUNS_NOTHING):
+        return
+    shown = (*OF_TABLES, *config.resolved.whole.tables)
+    for target in command.targets or ["all"]:
+        if target in shown:
+            problem = f"{target}: the preset {config.preset} has a search and no tables"
+            hint = "write select, which it makes, or choose another preset"
+            raise KerhrmError(problem, hint)
 
 
 def check_cell_file(config: Config, root: Path, parts: Sequence[str]) -> None:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from small_config import A, Load
+from snakemake.cli import get_argument_parser
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.command_line import CommandLine
 from kerhrm_paper.config.layout import CHECKOUT
-from kerhrm_paper.config.targets import check_cell_file, check_made
+from kerhrm_paper.config.targets import check_cell_file, check_made, check_search
 
 
 @pytest.mark.parametrize(
@@ -93,3 +95,18 @@ def test_files_that_no_rule_makes_are_refused(file: str, near: str) -> None:
     with pytest.raises(KerhrmError, match="no rule makes run/") as error:
         check_made("run", Path(file).parts, RULES, ["one", "two"])
     assert near in str(error.value)
+
+
+@pytest.mark.parametrize("words", ["", "all", "select one", "report -n"])
+def test_a_search_has_no_tables_to_ask_for(load: Load, words: str) -> None:
+    command = CommandLine(words.split(), get_argument_parser())
+    told = "the preset tuning has a search and no tables; write select"
+    with pytest.raises(KerhrmError, match=told):
+        check_search(command, load(preset="tuning"))
+    check_search(command, load())
+
+
+@pytest.mark.parametrize("words", ["select", "--unlock", "--list-target-rules"])
+def test_a_search_is_asked_for_its_choice(load: Load, words: str) -> None:
+    command = CommandLine(words.split(), get_argument_parser())
+    check_search(command, load(preset="tuning"))
