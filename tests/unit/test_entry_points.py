@@ -41,10 +41,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", ["paths", "dumps", "late", "function", "Class"])
 def test_what_a_module_defines(package: Path, name: str) -> None:
-    check_entry(f"cupboard.light:{name}")
-    assert load_entry(f"cupboard.light:{name}") is getattr(
-        sys.modules["cupboard.light"], name
-    )
+    entry = f"cupboard.light:{name}"
+    found = load_entry(entry)
+    assert found is getattr(sys.modules["cupboard.light"], name)
+    if callable(found):
+        assert check_entry(entry) == entry
+        return
+    with pytest.raises(KerhrmError, match="cannot be called"):
+        check_entry(entry)
 
 
 @pytest.mark.parametrize("function", [check_entry, load_entry])
