@@ -186,9 +186,12 @@ def _options(options: argparse.Namespace) -> None:
 
 def _cost(options: argparse.Namespace) -> None:
     needs("workflow", "snakemake")
+    from kerhrm_paper.config.strict_yaml import read_yaml
     from kerhrm_paper.runs.costs import predict
     from kerhrm_paper.studies.registry import STUDIES, TARGET
 
+    for file in options.configfile:
+        read_yaml(file)  # Snakemake's error would be a traceback's last line
     declared = {}
     for name, study in STUDIES.items():
         declared[TARGET + name] = 60.0 * study.minutes

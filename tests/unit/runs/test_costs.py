@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.runs.costs import COLUMNS, estimate, measured, place, planned, stored
 
@@ -89,3 +90,11 @@ def test_targets_are_planned_in_a_checkout(
         KerhrmError, match="table1,table2 does not exist; write table1 t"
     ):
         planned(["all", "table1,table2"])
+
+
+def test_a_configuration_that_is_not_there_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["cost", "table1", "--configfile", "missing.yaml"]) == 1
+    line = "missing.yaml: No such file or directory; give the path of a YAML file"
+    assert capsys.readouterr().err == f"kerhrm: error: {line}\n"
