@@ -72,3 +72,26 @@ def test_products_of_a_symmetric_kernel_are_counted() -> None:
     entries = 2 * 5 + 2 * 3 + 1 * 1
     by_hand = 2 * entries * (3 + 4 + 4)  # inputs of both layers, the hidden deltas
     assert product_tflop(phi, n_rows=2) == pytest.approx(1e-12 * by_hand)
+
+
+def test_the_page_has_the_numbers_of_the_file() -> None:
+    found = gpu.load(ROOT / "results" / "gpu" / "gpu.json")
+    rows = {(row["task"], row.get("device")): row for row in gpu.rows(found)}
+    whole = rows["Table 4 by the workflow", "workflow"]
+    agreement = rows["Table 4 against the published one", None]
+    gram = rows["Gram matrix, n = 50000", "card"]
+    small, large = gpu.together(found)
+    said = [
+        f"{agreement['numbers']} numbers {agreement['within_.01']} are within .01",
+        f"takes {whole['seconds']:.0f} s",
+        f"{whole['card_gb']:.1f} GB for eight jobs",
+        f"{100 * gram['gemm_share']:.0f} % of the rate",
+    ]
+    page = (ROOT / "docs" / "studies.md").read_text("utf-8")
+    section = " ".join(page.partition("## On a GPU")[2].split())
+    for text in said:
+        assert text in section, text
+    for line in (small, large):
+        times = float(line.rsplit(", ", 1)[1].split()[0])
+        digits = 0 if times >= 10 else 1
+        assert f"{times:.{digits}f} times" in section, line
