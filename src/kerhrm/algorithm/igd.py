@@ -35,7 +35,14 @@ from kerhrm.algorithm.invariance import (
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction, Memberships
-from kerhrm.networks.training import BestWeights, Callback, EarlyStopping, N, train
+from kerhrm.networks.training import (
+    BestWeights,
+    Callback,
+    EarlyStopping,
+    N,
+    Step,
+    train,
+)
 from kerhrm.progress import progress
 
 SMOOTHING = 0.1  # c of the first step
@@ -181,11 +188,8 @@ def train_igd(
         # as in the training: f_w - f_0 is exactly zero at w_0, where |cos| has a kink
         outputs = network.at(x)
         f0 = outputs(network)
-    n_steps = 0
 
-    def objective(f: Tensor, network: N, step: int) -> Tensor:
-        nonlocal n_steps
-        n_steps = step
+    def objective(f: Tensor, network: N, step: Step) -> Tensor:
         decay = 1.0 if options.cosine == "smoothed" else 0.5 ** (step - 1)
         explained = (f - f0) @ u
         change = explained / s
@@ -206,11 +210,12 @@ def train_igd(
         steps=options.steps,
         learning_rate=options.learning_rate,
         callbacks=[*callbacks, stopping],
+        steps_alike=True,
     )
-    return trained, n_steps
+    return trained, stopping.n_steps
 
 
-def cosine_to_direction(g: Tensor, theta: Tensor, smoothing: float) -> Tensor:
+def cosine_to_direction(g: Tensor, theta: Tensor, smoothing: float | Tensor) -> Tensor:
     """cos(theta, g) of the network's change g and theta, (k,) each,
     smoothed at g = 0."""
     length2 = (theta**2).sum()

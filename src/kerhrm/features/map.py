@@ -24,6 +24,10 @@ from kerhrm.threads import one_blas_thread
 
 #: share of all eigenpairs above which the dense solver is faster
 DENSE_SHARE = 0.1
+#: the same on a GPU, where 70 of 5 000 take as long as all, and the largest matrix
+#: for whose seven copies that solver is given the memory
+DENSE_SHARE_ON_GPU = 0.015
+DENSE_ROWS_ON_GPU = 10_000
 #: rows of a Gram matrix that one thread of OpenBLAS multiplies as fast as several do,
 #: which then spin for a while and take the cores from PyTorch's
 ONE_THREAD = 4000
@@ -158,7 +162,9 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         raise KerhrmError(problem, "choose k in that range, or use more points")
     entry_rounding = torch.finfo(gram.dtype).eps
     gram = gram.double()
-    if k < DENSE_SHARE * n:
+    small_on_gpu = gram.device.type == "cuda" and n <= DENSE_ROWS_ON_GPU
+    dense_share = DENSE_SHARE_ON_GPU if small_on_gpu else DENSE_SHARE
+    if k < dense_share * n:
         eigenvalues, u = _leading_eigenpairs(gram, k)
     else:
         eigenvalues, u = torch.linalg.eigh(gram)

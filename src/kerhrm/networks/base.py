@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -36,6 +36,9 @@ class Network(ABC):
     """
 
     weights: dict[str, Tensor]
+
+    #: whether outputs take the same operations whatever the weights and the points are
+    fixed_operations: ClassVar[bool] = False
 
     @abstractmethod
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:

@@ -63,6 +63,8 @@ class MLP(Network):
     """ReLU network; its weights are ``weight_l`` (d_{l+1}, d_l) and ``bias_l``
     (d_{l+1},)."""
 
+    fixed_operations = True
+
     @property
     def layers(self) -> list[tuple[Tensor, Tensor]]:
         """Weight and bias of every layer, from the inputs to the output."""

@@ -1,20 +1,23 @@
 """Full-batch training of a network, and the callbacks that watch it."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from contextlib import nullcontext
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
 from kerhrm.networks.base import Network
+from kerhrm.networks.captured import CapturedStep, own_stream
 from kerhrm.progress import progress
 
 N = TypeVar("N", bound=Network)
+#: number of a step; a tensor () on the GPU where the step is captured there
+Step = Any
 
 #: scalar loss of the outputs (n,), the trainable network and the step 1, 2, ...
-Loss = Callable[[Tensor, N, int], Tensor]
-
+Loss = Callable[[Tensor, N, Step], Tensor]
 
 #: called after every step with its number, the network and the loss before it; True:
 #: the last step
@@ -30,6 +33,7 @@ def train(
     steps: int,
     learning_rate: float,
     callbacks: Sequence[Callback[N]] = (),
+    steps_alike: bool = False,
 ) -> N:
     """Minimise a loss of the outputs at points x by Adam.
 
@@ -47,7 +51,12 @@ def train(
     learning_rate : float
         Adam's, with the default moments (Kingma & Ba 2015).
     callbacks : sequence of callable
-        Called as ``callback(step, network, loss)``.
+        Called as ``callback(step, network, loss)``; the loss is overwritten by the next
+        step.
+    steps_alike : bool
+        The loss does the same operations at every step, may be given the step as a
+        tensor, and reads no number back.  A perceptron's step is then launched on a GPU
+        as one graph (:mod:`kerhrm.networks.captured`).
 
     Returns
     -------
@@ -59,16 +68,24 @@ def train(
     weights = list(network.weights.values())
     optimiser = Adam(weights, learning_rate)
     outputs = network.at(x)
-    for step in progress(range(1, steps + 1), "training steps"):
+
+    def descend(step: Step) -> Tensor:
         f = outputs(network)
         objective = loss(f, network, step)
         optimiser.zero_grad()
         objective.backward()
         optimiser.step()
-        before = objective.detach()
-        ends = [callback(step, network, before) for callback in callbacks]
-        if any(ends):
-            break
+        return objective.detach()
+
+    on_gpu = x.device.type == "cuda"
+    captured = steps_alike and on_gpu and network.fixed_operations
+    with own_stream(x.device) if captured else nullcontext():
+        take = CapturedStep(descend, x.device) if captured else descend
+        for step in progress(range(1, steps + 1), "training steps"):
+            before = take(step)
+            ends = [callback(step, network, before) for callback in callbacks]
+            if any(ends):
+                break
     return network.detached()
 
 
@@ -120,7 +137,7 @@ class BestWeights(Generic[N]):
 
 
 class EarlyStopping:
-    """Callback that ends a training whose loss has stopped falling.
+    """Callback that ends a training whose loss has stopped falling, and counts steps.
 
     Steps are cut into windows.  At the end of each the least loss so far is compared
     with that of the windows before; training ends where it has fallen by no more than
@@ -137,11 +154,13 @@ class EarlyStopping:
     def __init__(self, tol: float, window: int) -> None:
         self.tol = tol
         self.window = window
+        self.n_steps = 0
         #: stays where the training is, and comes to the host once a window
         self.least = torch.tensor(torch.inf)
         self.before = float("inf")
 
     def __call__(self, step: int, network: Network, loss: Tensor) -> bool:
+        self.n_steps = step
         self.least = torch.fmin(self.least, loss.detach())
         inside_window = step % self.window != 0
         if inside_window:
