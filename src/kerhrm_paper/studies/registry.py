@@ -80,6 +80,15 @@ STUDIES = {
         minutes=60,
         memory_mb=16_000,
     ),
+    "scale_curve": Declaration(
+        entry="kerhrm_paper.studies.scale_curve:STUDY",
+        tables=("scale_curve", "scale_curve_growth"),
+        figures=("scale_curve",),
+        raw="mnist",
+        files_read={"selected": "config/selected/colored_mnist.yaml"},
+        minutes=150,
+        memory_mb=16_000,
+    ),
     "hidden_columns": Declaration(
         entry="kerhrm_paper.studies.hidden_columns:STUDY",
         tables=(

@@ -1,20 +1,19 @@
 """What a fit takes: processor seconds and memory over rows, columns and networks.
 
-Each fit has a process of its own, whose largest memory is that of the fit, its rows and
-the imports.  Table ``sizes`` has a row for each.
+Each fit has a process of its own (:mod:`kerhrm_paper.studies.apart`).  Table ``sizes``
+has a row for each.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any
 
-from pandas import DataFrame
+import numpy as np
 
-from kerhrm_paper.studies import one_fit
+from kerhrm import KerHRMClassifier, KerHRMRegressor
+from kerhrm.randomness import stream
+from kerhrm_paper.studies.apart import Prepared, measured
 from kerhrm_paper.studies.study import Files, Study, Unit, keyed
 
 SIZES = "sizes"
@@ -30,6 +29,8 @@ SHAPES = (
 )
 #: of the hidden layer; 0 is a network that is linear in the columns
 WIDTHS = 0, 1024
+#: rows of the environment in which the second column is turned
+TURNED = 0.2
 
 
 def units(files: Files) -> Iterator[Unit]:
@@ -38,17 +39,49 @@ def units(files: Files) -> Iterator[Unit]:
     for task, width in product(tasks, WIDTHS):
         for n, d in SHAPES:
             key = keyed(KEY, (task, width, n, d))
-            fit = partial(measured, key)
+            fit = partial(measured, __name__, key)
             yield Unit(SIZES, key, fit)
 
 
-def measured(key: dict[str, Any]) -> DataFrame:
-    """Cost of one fit, in a row."""
-    text = json.dumps(key)
-    command = [sys.executable, "-m", one_fit.__name__, text]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    row = json.loads(done.stdout)
-    return DataFrame([row])
+def prepare(key: dict[str, Any]) -> Prepared:
+    """Rows of a size, and the estimator that is fitted to them."""
+    x, y = rows(key["rows"], key["columns"], key["task"])
+    kinds = {
+        "classification": KerHRMClassifier,
+        "regression": KerHRMRegressor,
+    }
+    width = key["width"]
+    network = (width,) if width else ()
+    kind = kinds[key["task"]]
+    model = kind(network=network, random_state=0, n_jobs=1)
+    return Prepared(
+        fit=lambda: model.fit(x, y),
+        describe=lambda fitted: {"predictor": fitted.predictor_},
+    )
+
+
+def rows(n: int, d: int, task: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, d), float32, and targets (n,); the second column turns in a fifth.
+
+    The first column holds everywhere, and the others are noise.
+    """
+    random = stream(0, "sizes")
+    shape = (n, d)
+    x = random.standard_normal(shape, dtype=np.float32)
+    is_turned = random.random(n) < TURNED
+    turned = np.where(is_turned, -1.0, 1.0)
+    if task == "classification":
+        y = random.choice([-1.0, 1.0], n)
+        x[:, 0] += y
+        noise = 0.3 * x[:, 1]
+        x[:, 1] = turned * y + noise
+        return x, y
+    normal = random.standard_normal(n)
+    noise = 0.5 * normal
+    first, second, *_ = x.T
+    signal = 2 * turned * second
+    mean = first + signal
+    return x, mean + noise
 
 
 STUDY = Study(units=units)

@@ -1,0 +1,65 @@
+"""The study of methods over the number of images."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from kerhrm.methods.inputs import Fitted
+from kerhrm.methods.registry import METHODS
+from kerhrm_paper.data.draws import Split
+from kerhrm_paper.studies import scale_curve
+from kerhrm_paper.studies.registry import STUDIES
+
+ROOT = Path(__file__).parents[3]
+SELECTED = ROOT / STUDIES["scale_curve"].files_read["selected"]
+
+
+def test_every_method_has_the_options_that_its_own_criterion_chose() -> None:
+    chosen = scale_curve.chosen(str(SELECTED))
+    table = pd.read_csv(SELECTED.with_suffix(".csv")).set_index("learner")
+    for method in scale_curve.SHOWN:
+        of_method = table[table.index.str.startswith(f"{method}+")]
+        best = of_method["worst_inferred"].idxmax()
+        spelled = "+".join(f"{name}=" for name in chosen[method])
+        assert all(name in best for name in spelled.split("+"))
+        METHODS[method].options(**chosen[method])  # refuses what it does not know
+
+
+def test_seconds_that_grow_like_a_power_have_its_exponent() -> None:
+    n = np.array([1000, 5000, 10_000, 20_000, 50_000])
+    rows = pd.DataFrame(
+        {
+            "method": "eiil",
+            "n": n,
+            "seed": 0,
+            "test_acc": 0.5,
+            "worst_acc": 0.4,
+            # below GROWS another law, which must not count
+            "cpu_seconds": np.where(n < scale_curve.GROWS, 1e9, 3e-6 * n**1.5),
+            "memory_gb": 1e-5 * n,
+        }
+    )
+    tables = {scale_curve.CURVE: rows}
+    tables |= scale_curve.summaries(tables)
+    growth = tables[scale_curve.GROWTH].set_index("method")
+    assert growth.loc["eiil", "seconds_exponent"] == pytest.approx(1.5)
+    assert growth.loc["eiil", "memory_exponent"] == pytest.approx(1)
+    assert growth.drop("eiil").isna().all(axis=None)
+    (figure,) = scale_curve.figures(tables).values()
+    texts = {text.get_text() for axis in figure.axes for text in axis.texts}
+    assert texts == {"EIIL: $n^{1.50}$", "EIIL: $n^{1.00}$"}
+
+
+def test_accuracies_are_of_the_papers_environment_and_of_the_worst() -> None:
+    outputs = torch.tensor([1.0, 1.0, -1.0, 1.0, -1.0, -1.0])
+    test = Split(
+        x=np.zeros((1, 6, 1), dtype="float32"),
+        y=np.array([[1, 1, -1, -1, -1, 1]], dtype="float32"),
+        environment=np.array([[0, 0, 1, 1, 2, 2]], dtype="int8"),
+    )
+    fitted = Fitted(networks={"model": lambda x: outputs})
+    found = scale_curve.accuracies(METHODS["afr"], fitted, test)
+    assert found == {"test_acc": 1.0, "worst_acc": 0.5}
