@@ -14,7 +14,7 @@ from kerhrm.networks.build import (
     MLP,
     init_mlp,
 )
-from kerhrm.networks.training import Adam, Callback, EarlyStopping, train
+from kerhrm.networks.training import Adam, Callback, EarlyStopping, Step, train
 
 SIZES = (2, 8, 1)
 
@@ -154,6 +154,40 @@ def test_a_gpu_trains_alike() -> None:
     trained = run(x.to("cuda"), y.to("cuda"), 5)
     outputs = trained.to("cpu")(x)
     assert_close(outputs, expected(x), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_step_that_is_one_graph_gives_the_same_bits() -> None:
+    """Also where the loss depends on the step, and callbacks read what came before."""
+    _, x, y = data()
+    x, y = x.to("cuda"), y.to("cuda")
+
+    def decaying(f: Tensor, network: MLP, step: Step) -> Tensor:
+        errors = f - y
+        return (errors**2).mean() + 0.5 ** (step - 1) * f.mean()
+
+    def trained(steps_alike: bool) -> tuple[MLP, list[float]]:
+        losses: list[float] = []
+
+        def note(step: int, network: MLP, loss: Tensor) -> None:
+            losses.append(float(loss))
+
+        network = train(
+            init_mlp(0, SIZES),
+            x,
+            decaying,
+            steps=12,
+            learning_rate=0.02,
+            callbacks=[note],
+            steps_alike=steps_alike,
+        )
+        return network, losses
+
+    one_by_one, expected_losses = trained(steps_alike=False)
+    graph, losses = trained(steps_alike=True)
+    assert losses == expected_losses
+    for name, weight in one_by_one.weights.items():
+        assert torch.equal(graph.weights[name], weight)
 
 
 @pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
