@@ -21,7 +21,8 @@ FOLDERS = ROOT / "results" / "reference" / "tables", ROOT / "results" / "study"
 COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -->")
 NUMBER = re.compile(r"(?<![\w.])[-\N{MINUS SIGN}]?\d*\.\d+(?!\w|\.\d)")
 ITEM = re.compile(
-    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|(exact_)?(low|high)|base))?"
+    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|(exact_)?(low|high)|base"
+    r"|lowest|highest))?"
     r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>.+))?"
 )
 
@@ -51,7 +52,8 @@ def value(table: str, metric: str, item: str) -> float:
     """Number that an item names."""
     part = ITEM.fullmatch(item)
     assert part is not None, item
-    if table == "endpoints":  # METHOD[.[exact_]low|.[exact_]high] @TABLE[,PART]
+    if table == "endpoints":  # METHOD[.[exact_]low|.[exact_]high] @TABLE[,PART]; or
+        # METHOD.lowest, METHOD.highest: means of a band
         rows = pd.read_csv(ROOT / "results/reference/endpoints.csv")
         of_table, _, of_part = part["setting"].partition(",")
         (row,) = rows[
@@ -61,6 +63,8 @@ def value(table: str, metric: str, item: str) -> float:
         ].index
         exact, _, end = (part["column"] or "").rpartition("_")
         column = f"ci_{end}_{exact}".removesuffix("_") if end else metric
+        if end in ("lowest", "highest"):
+            column = end
         return float(rows.loc[row, column])
     if table == "choices":  # METHOD[.base] @ALTERNATIVE, on synthetic data
         rows = pd.read_csv(ROOT / "results/reference/choices.csv")

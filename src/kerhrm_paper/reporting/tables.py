@@ -41,6 +41,8 @@ LATEX = {
     "^": r"\textasciicircum{}",
     **{character: rf"\{character}" for character in "&%$#_{}"},
 }
+#: what makes a LaTeX table smaller than its page (package adjustbox)
+FITS = r"max width=\linewidth, max totalheight=0.9\textheight"
 MANY_SETTINGS = 9  #: settings that are rows
 MANY_OPTIONS = 3  #: options of settings that are columns, at most
 NARROW = 4  #: columns that fit into one of print's two
@@ -217,7 +219,7 @@ def _written(styler: Styler, kind: Kind, caption: str) -> str:
         body = styler.to_latex(hrules=True)
         return (
             f"\\begin{{{environment}}}\n\\centering\n\\caption{{{caption}}}\n"
-            f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{body}"
+            f"\\begin{{adjustbox}}{{{FITS}}}\n{body}"
             "\\end{adjustbox}\n"
             f"\\end{{{environment}}}\n"
         )

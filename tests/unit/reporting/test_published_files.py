@@ -76,8 +76,11 @@ def test_latex_fits_a_page(table: str) -> None:
     for metric in results:
         of_metric = cells[cells["metric"] == metric]
         text = render(of_metric, "latex")
+        assert "max totalheight=0.9\\textheight" in text
+        # in print that can be read, but for the grids of 15 pairs of constants
         most = 70 if table == "mechanism" else 60  # of 55 settings
-        assert len(text.splitlines()) <= most
+        if not table.startswith("as_printed_"):
+            assert len(text.splitlines()) <= most
     text = render(cells, "latex")
     n_tables = 3 * len(results)
     assert text.count(r"\begin") == n_tables
