@@ -1,9 +1,11 @@
 """What figures of tables share: style, colours, bands, legends; and Figure 2."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from importlib.resources import files
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from scipy.optimize import isotonic_regression
 
 from kerhrm.files import atomic
 from kerhrm.plots.axes import plain
@@ -43,12 +46,9 @@ LEADER: dict[str, Any] = {
     "relpos": (0, 0.5),
 }
 DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}  #: of curves
-#: curves of methods without a colour of their own, in turn
-FURTHER: list[dict[str, Any]] = [
-    {"color": color, "marker": marker, "markersize": 2.5, "linestyle": "--"}
-    for marker in ("s", "^", "D")
-    for color in ("#E69F00", "#009E73", "#CC79A7", "#56B4E9")
-]
+#: colours and markers of methods without a colour of their own, in turn
+FURTHER = "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
+FURTHER_MARKERS = "s", "^", "D"
 #: value and colour of curves' right ends, by the name that stands there
 Ends = dict[str, tuple[float, str]]
 #: of files that may hold no date and no version, by format
@@ -164,7 +164,7 @@ def figure2(cells: pd.DataFrame) -> Figure:
         divergence_axis.set_ylim(0, 1.15 * highest)  # room for markers
         entries, _ = accuracy_axis.get_legend_handles_labels()
         heading = f"bands: {intervals(cells)}"
-        finish(figure, entries, heading=heading)
+        finish(figure, entries, heading=heading, columns=2)
     return figure
 
 
@@ -184,8 +184,8 @@ def _draw_accuracies(axis: Axes, cells: pd.DataFrame) -> None:
             color=GREY,
         )
     axis.axhline(0.5, label="chance", color=GREY, linestyle=":", linewidth=1)
-    label = "perfect invariant model"
-    axis.axhline(0.8, label=label, color=GREY, linestyle="-.", linewidth=1)
+    label, line = REFERENCES["ref: invariant ceiling"]
+    axis.axhline(0.8, label=label, color=GREY, linestyle=line, linewidth=1)
     axis.tick_params(labelbottom=False)
 
 
@@ -261,7 +261,7 @@ def looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Curves of methods, by name; a reference (``ref: ...``) has none.
 
     Methods with a colour of their own come first; the others follow in their order,
-    one's own among them.
+    one's own among them, dashed and first in colours that no other curve has.
     """
     drawn = {}
     every_name = dict.fromkeys(methods)
@@ -272,10 +272,13 @@ def looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
         closed = f"{method} (closed form)"
         if closed in names and closed not in METHODS:
             drawn[closed] = {"color": color, "linestyle": "--", **DOTS}
+    taken = {look["color"] for look in drawn.values()}
+    colours = sorted(FURTHER, key=lambda colour: colour in taken)
+    pairs = cycle(product(FURTHER_MARKERS, colours))
     others = [name for name in names if name not in drawn]
-    for number, method in enumerate(others):
-        place = number % len(FURTHER)
-        drawn[method] = FURTHER[place]
+    for method, (marker, color) in zip(others, pairs, strict=False):
+        look = {"color": color, "linestyle": "--"}
+        drawn[method] = look | DOTS | {"marker": marker}
     return drawn
 
 
@@ -295,9 +298,18 @@ def curve(
     axis.plot(x, "mean", data=rows, **look)
 
 
+def in_paper(table: str) -> str:
+    """How the paper calls a table, as Table 1; others keep their names."""
+    return re.sub(r"^(table|figure)(?=\d+$)", _capitalised, table)
+
+
+def _capitalised(word: re.Match[str]) -> str:
+    return word[0].capitalize() + " "
+
+
 def entitle(axis: Axes, table: str, metric: str) -> None:
     """A panel of a table: right is better, a high accuracy or a small error."""
-    title = table.replace("table", "Table ").replace("figure", "Figure ")
+    title = in_paper(table)
     if METRICS[metric].higher_is_better:
         axis.set_title(f"{title}\naccuracy")
     else:
@@ -320,8 +332,11 @@ def name_rows(axis: Axes, names: Sequence[str]) -> None:
 def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
     """Names of curves at their right ends, at least ``gap`` of the axis apart.
 
-    A thin line goes from a curve's end to its name.
+    They move as little as that needs, in squares.  A thin line goes from a curve's end
+    to its name.
     """
+    if not ends:
+        return
     to_axes = axis.transAxes.inverted()
     heights = {}
     for name, (value, _) in ends.items():
@@ -329,13 +344,12 @@ def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
         _, heights[name] = to_axes.transform(on_screen)
     names = sorted(heights, key=lambda name: heights[name])
     wanted = np.array([heights[name] for name in names])
-    # the lowest keeps its place, and each pushes the next ones upwards
     numbers = np.arange(len(names))
     steps = numbers * gap
-    shifted = np.maximum.accumulate(wanted - steps)
-    placed = shifted + steps
-    excess = placed.max(initial=0) - 1
-    placed -= np.clip(excess, 0, None)
+    # names that are a gap apart stay in order without their gaps
+    ordered = isotonic_regression(wanted - steps).x
+    room = 1 - steps[-1]
+    placed = np.clip(ordered, 0, room) + steps
     for name, height in zip(names, placed, strict=True):
         _, colour = ends[name]
         axis.annotate(

@@ -40,6 +40,7 @@ NAMES = {
     "KerHRM (as printed, linear predictor)": "as printed, linear",
     "KerHRM (authors' code)": "authors' code",
 }
+FEW = 5  #: periods that all have a label
 LOWEST = 1e-3  #: of a band: an interval may pass 0, which a logarithmic axis has not
 
 
@@ -62,20 +63,21 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
         panels = []
         unchanged = where(cells, variant=variants[0])
         first_years = [period[:4] for period in periods]
-        every_other = range(0, len(periods), 2)
+        step = 2 if len(periods) > FEW else 1
+        places = range(0, len(periods), step)
         drawn = zip(axes.flat, variants, strict=True)
         for axis, variant in drawn:
             ends = _draw_methods(axis, cells, variant, periods)
             _draw_references(axis, unchanged)
             title = in_words(variant) if variant else main_title
-            axis.set_xlabel("built")
+            axis.set_xlabel("year of construction")
             axis.set_title(plain(title))
-            axis.set_xticks(every_other, first_years[::2])
+            axis.set_xticks(places, first_years[::step])
             panels.append((axis, ends))
         _fit_scales([axis for axis, _ in panels])
         for axis, ends in panels:
             name_ends(axis, ends, 0.055)
-        axes.flat[0].set_ylabel("mean squared error")
+        axes.flat[0].set_ylabel("mean squared error\n(variances of the target)")
         known = set(cells["method"])
         entries = []
         for method, (label, line) in REFERENCES.items():

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 
 from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import primary, where
@@ -15,11 +16,12 @@ from kerhrm_paper.reporting.figures import (
     GREY,
     LINE,
     WIDTH,
-    curve,
+    Ends,
     finish,
     intervals,
     line_entry,
     looks,
+    name_ends,
     style,
     subplots,
 )
@@ -32,6 +34,12 @@ LEVELS = {
 }
 LEGEND = 3  #: columns of the legend
 TITLE = 16  #: characters of a line of a panel's title
+WIDE = 50  #: the same where there is one panel
+ROW, NARROW = 1.9, 1.65  #: inches; of panels, of narrow ones
+STEP = 2.6  #: points between methods at the same share
+SPAN = -0.08, 1.08  #: of shares, with room for the methods at 0 and at 1
+MARGIN = 0.05  #: left and right of the shares of one panel
+GAP = 0.085  #: between the names, of the axis
 #: titles of data by their source
 SOURCES = {
     "mnist": "Colored MNIST",
@@ -58,11 +66,13 @@ def shift(cells: pd.DataFrame) -> Figure:
     n_panels = len(panels)
     n_columns = 4 if n_panels > 4 else min(n_panels, 2)
     n_rows = -(-n_panels // n_columns)
-    entries = _entries(cells)
+    every_look = looks(cells["method"])
+    is_one = n_panels == 1
+    entries = _entries(cells, {} if is_one else every_look)
     n_lines = -(-len(entries) // LEGEND)
     of_legend = 0.15 * n_lines
-    height = 0.7 + of_legend + 1.55 * n_rows
-    every_look = looks(cells["method"])
+    row_height = NARROW if n_columns == 4 else ROW
+    height = 0.7 + of_legend + row_height * n_rows
     with style():
         figure, grid = subplots(
             n_rows,
@@ -76,27 +86,35 @@ def shift(cells: pd.DataFrame) -> Figure:
         for axis, panel in zip(grid.flat, panels, strict=False):
             (title, variant), of_panel = panel
             _draw_levels(axis, of_panel)
-            _draw_curves(axis, of_panel, every_look)
-            words = _variant_title(variant)
+            ends = _draw_curves(axis, of_panel, every_look)
+            words = _variant_title(variant, WIDE if is_one else TITLE)
             axis.set_title(f"{title}\n{words}", loc="left")
         for axis in grid[:, 0]:
             axis.set_ylabel("test accuracy")
-            axis.set_xlim(0, 1)
+            axis.set_xlim(*SPAN)
             axis.set_ylim(0, 1.02)
             axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-            axis.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
-        heading = "share of test rows whose spurious feature agrees with the label"
-        heading += f"\nbands: {intervals(cells)}"
+            axis.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "", ".5", "", "1"])
+        if is_one:
+            shares = sorted(set(cells["share"]))
+            axis.set_xticks(shares, [f"{share:g}" for share in shares])
+            axis.set_xlim(shares[0] - MARGIN, shares[-1] + MARGIN)
+            name_ends(axis, ends, GAP)
+        heading = "horizontal: "
+        heading += "share of test rows whose spurious feature agrees with the label\n"
+        heading += "(methods stand side by side at the same shares)\n"
+        heading += f"bars: {intervals(cells)}"
         finish(figure, entries, heading=heading, columns=LEGEND)
     return figure
 
 
-def _entries(cells: pd.DataFrame) -> list[Line2D]:
-    """Entries of the legend."""
+def _entries(
+    cells: pd.DataFrame, of_methods: Mapping[str, dict[str, Any]]
+) -> list[Line2D]:
+    """Entries of the legend: methods by how they look, and references."""
     known = set(cells["method"])
     entries = []
-    every_look = looks(cells["method"])
-    for method, look in every_look.items():
+    for method, look in of_methods.items():
         mark = Line2D([], [], label=method, **look)
         entries.append(mark)
     for method, (name, line) in LEVELS.items():
@@ -131,17 +149,34 @@ def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
 
 def _draw_curves(
     axis: Axes, cells: pd.DataFrame, of_methods: Mapping[str, dict[str, Any]]
-) -> None:
-    """A curve for each method, by how it looks."""
-    for method, look in of_methods.items():
+) -> Ends:
+    """A curve for each method, by how it looks; its right end, by name.
+
+    Curves are moved sideways, so that none hides another one.
+    """
+    ends: Ends = {}
+    middle = (len(of_methods) - 1) / 2
+    for number, (method, look) in enumerate(of_methods.items()):
         rows = where(cells, method=method)
         rows = rows.sort_values("share")
-        if len(rows):
-            curve(axis, "share", rows, **look)
+        if rows.empty:
+            continue
+        inches = STEP * (number - middle) / 72
+        to_right = ScaledTranslation(inches, 0, axis.figure.dpi_scale_trans)
+        means = rows["mean"]
+        moved = axis.transData + to_right
+        line: dict[str, Any] = {"linewidth": 0.9, "transform": moved}
+        axis.plot(rows["share"], means, **look | line)
+        lows = rows["ci_low"]
+        highs = rows["ci_high"]
+        colour = look["color"]
+        axis.vlines(rows["share"], lows, highs, color=colour, **line)
+        ends[method] = float(means.iloc[-1]), colour
+    return ends
 
 
-def _variant_title(variant: str) -> str:
-    """What a panel's training data are, in lines that a narrow panel has room for."""
+def _variant_title(variant: str, width: int) -> str:
+    """What a panel's training data are, in lines that the panel has room for."""
     words = in_words(variant) if variant else "two environments"
-    in_lines = textwrap.fill(words, TITLE)
+    in_lines = textwrap.fill(words, width)
     return plain(in_lines)

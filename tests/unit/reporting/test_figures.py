@@ -149,6 +149,24 @@ def test_every_method_of_a_table_is_drawn() -> None:
     assert set(methods) <= words(figure)
 
 
+def test_a_method_without_a_colour_takes_one_that_no_other_has() -> None:
+    drawn = figures.looks(["ERM", "DRO", "EIIL", "EDNIL", "AFR", "XRM"])
+    colours = [look["color"] for look in drawn.values()]
+    assert len(set(colours)) == len(colours)
+
+
+def test_names_of_ends_move_as_little_as_keeps_them_apart() -> None:
+    """Two names that are too close move the same way each, a lone one not at all."""
+    with figures.style():
+        _, grid = figures.subplots(1, 1, figsize=(4, 4))
+    axis = grid[0, 0]
+    axis.set_ylim(0, 1)
+    ends = {"a": (0.5, "black"), "b": (0.52, "black"), "c": (0.9, "black")}
+    figures.name_ends(axis, ends, 0.1)
+    places = {text.get_text(): text.xyann[1] for text in axis.texts}
+    assert places == pytest.approx({"a": 0.46, "b": 0.56, "c": 0.9})
+
+
 def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
     rows = [
         ("r_test=0.10", "ERM", 0.4),
