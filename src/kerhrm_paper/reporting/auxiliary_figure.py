@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import (
+    REFERENCES,
     WIDTH,
     entry,
     finish,
@@ -52,6 +53,7 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
     ordered = means.sort_values(ascending=False)
     methods = list(ordered.index)
     panels = _panels(cells)
+    bound_name, bound_line = REFERENCES[CEILING]
     with style():
         height = 1.8 + ROW * len(methods)
         size = (WIDTH, height)
@@ -61,7 +63,7 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
         for axis, (setting, title) in drawn:
             levels = where(bounds, setting=setting)
             for level in levels["mean"]:
-                axis.axvline(level, linestyle=":", **LEVEL_LINE)
+                axis.axvline(level, linestyle=bound_line, **LEVEL_LINE)
             of_setting = where(cells, setting=setting)
             _draw_means(axis, of_setting, methods)
             axis.set_title(title)
@@ -79,7 +81,7 @@ def auxiliary(cells: pd.DataFrame) -> Figure:
             entry("given the time", *TIMED),
             entry("given the environments", *LABELLED),
             entry("given neither", *UNTIMED),
-            line_entry("bound of the invariant features", ":"),
+            line_entry(bound_name, bound_line),
         ]
         heading = (
             "accuracy in the worst test environment; above: share of rows whose"

@@ -22,9 +22,10 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
-from kerhrm_paper.reporting.setting_words import in_words
+from kerhrm_paper.reporting.selection_figure import ABSENT
+from kerhrm_paper.reporting.setting_words import in_lines, in_words
 from kerhrm_paper.reporting.tables import TITLES
-from kerhrm_paper.reporting.version_figure import LEVEL_LINE, LEVELS
+from kerhrm_paper.reporting.version_figure import LEVEL_LINE
 
 BLUE = METHODS["KerHRM"]
 ORANGE = METHODS["JTT"]
@@ -34,12 +35,17 @@ OUTPUTS = {
     "KerHRM (linear predictor)": ("linear predictor", ORANGE, "D"),
 }
 #: methods that are lines, in panels of accuracies and of errors
-LINES = LEVELS | {
-    name: REFERENCES[name] for name in ("ref: predict zero", "ref: least squares on S")
+LINES = {
+    "ERM": ("ERM", "--"),
+    "ref: invariant ceiling": REFERENCES["ref: invariant ceiling"],
+    "ref: predict zero": REFERENCES["ref: predict zero"],
+    "ref: least squares on S": REFERENCES["ref: least squares on S"],
 }
 ROW = 0.31  #: inches
 LINE_HEIGHT = 0.15  #: inches, of a line of a row's name
 NAME, TITLE = 22, 9  #: characters of a line of a row's name, of a panel's title
+FEW = 2  #: panels that are wide
+WIDE = 36  #: characters of a line of a row's name beside few panels
 OTHER_LOOK = ("black", "s")  #: of methods that no change is of
 
 
@@ -72,15 +78,10 @@ class _Rows:
         self.changes = [main, *named]
         self.methods = [method for method in methods if method not in self.outputs]
 
-    @property
-    def names(self) -> list[str]:
-        """Of all rows, from top to bottom."""
+    def names(self, width: int) -> list[str]:
+        """Of all rows, from top to bottom, in lines of so many characters."""
         names = [*self.changes, *self.methods]
-        in_lines = []
-        for name in names:
-            words = in_words(name)
-            in_lines.append(textwrap.fill(words, NAME))
-        return in_lines
+        return [in_lines(in_words(name), width) for name in names]
 
     def height(self, method: str, change: str) -> float | None:
         """Of a cell; None for methods that are lines."""
@@ -140,10 +141,11 @@ def changes(cells: pd.DataFrame) -> Figure:
     rows = _Rows(cells)
     bases = list(dict.fromkeys(cells["base"]))
     n_panels = len(bases)
-    numbers = [name.count("\n") + 1 for name in rows.names]
+    names = rows.names(WIDE if n_panels <= FEW else NAME)
+    numbers = [name.count("\n") + 1 for name in names]
     n_lines = max(numbers)
     row_height = max(ROW, LINE_HEIGHT * n_lines)
-    height = 1.4 + row_height * len(rows.names)
+    height = 1.4 + row_height * len(names)
     with style():
         size = (WIDTH, height)
         figure, axes = subplots(1, n_panels, figsize=size, sharex=True, sharey=True)
@@ -156,16 +158,16 @@ def changes(cells: pd.DataFrame) -> Figure:
             words = textwrap.fill(words, TITLE if n_panels > 1 else NAME)
             axis.set_title(plain(words))
             axis.grid(axis="x")
-            axis.locator_params(axis="x", nbins=3)
+            axis.locator_params(axis="x", nbins=3 if n_panels > 1 else 8)
             if metric.endswith("acc"):
                 axis.set_xlim(0, 1)
                 axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         first_axis = axes.flat[0]
-        name_rows(first_axis, rows.names)
+        name_rows(first_axis, names)
         title = TITLES.get(metric, metric)
         heading = f"{title}; bars: {intervals(cells)}"
         entries = _entries(cells, rows)
-        finish(figure, entries, heading=heading)
+        finish(figure, entries, heading=heading, columns=2)
     return figure
 
 
@@ -191,13 +193,15 @@ def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
 
 
 def _draw_cells(axis: Axes, cells: pd.DataFrame, rows: _Rows) -> None:
-    """The mean of every cell, with its interval."""
+    """The mean of every cell, with its interval, and which rows have none."""
+    absent = set(range(len(rows.changes) + len(rows.methods)))
     for cell in cells.itertuples():
         method = str(cell.method)
         change = str(cell.change)
         y = rows.height(method, change)
         if y is None:
             continue
+        absent.discard(round(y))
         colour, marker = OTHER_LOOK
         if method in rows.outputs:
             _, colour, marker = rows.outputs[method]
@@ -205,3 +209,6 @@ def _draw_cells(axis: Axes, cells: pd.DataFrame, rows: _Rows) -> None:
         heights = [y, y]
         axis.plot(interval, heights, color=colour, linewidth=1)
         axis.plot(cell.mean, y, marker, color=colour, markersize=3)
+    transform = axis.get_yaxis_transform()
+    for row in absent:
+        axis.text(0.5, row, "not run", transform=transform, **ABSENT)

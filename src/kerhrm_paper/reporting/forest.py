@@ -73,8 +73,9 @@ def endpoints(tests: pd.DataFrame) -> Figure:
             if outcome in known:
                 mark = entry(outcome, colour, marker)
                 entries.append(mark)
-        heading = "difference from the paper, right is better; shaded: margin\n"
-        heading += "bars: 95 % intervals, thick: if the paper's mean has no error"
+        heading = "difference from the paper, right is better\n"
+        heading += "bars: 95 % intervals, thick: if the paper's mean has no error\n"
+        heading += "reproduced: bar within the shaded margin; open: no test decides"
         if has_band:
             heading += "\npale bar: means over the constants that are not printed"
         n_columns = min(len(entries), 4)

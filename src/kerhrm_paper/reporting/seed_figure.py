@@ -1,6 +1,5 @@
 """The figure of every run: a method's results, their mean, and the paper's number."""
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,17 +22,23 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
-from kerhrm_paper.reporting.setting_words import differences, method_name
+from kerhrm_paper.reporting.setting_words import differences, in_lines, method_name
 from kerhrm_paper.reporting.tables import TITLES, results_of
 
 MANY_ROWS = 16  #: of methods in settings; if there are more, a method is a row
-NAME = 25  #: characters of a line of a row's name
+NAME = 30  #: characters of a line of a row's name
 LINE_HEIGHT = 0.15  #: inches, of a line of a row's name
 MEAN_COLOUR, PAPER_COLOUR = "#0072B2", "#D55E00"
 #: of points, lines and words
 RUN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 2.2}
 PALE = 0.35  #: opacity of a run among many, whose density it shows
-FEW = 10  #: runs of a row whose dots are opaque
+#: of runs before their mean
+EDGED: dict[str, Any] = {
+    "markeredgecolor": "white",
+    "markeredgewidth": 0.5,
+    "zorder": 3,
+}
+FEW = 10  #: runs of a row whose dots are opaque, before their mean
 MEAN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 11, "markeredgewidth": 2.2}
 PAPER: dict[str, Any] = {
     "color": PAPER_COLOUR,
@@ -63,7 +68,7 @@ class Row:
     @property
     def lines(self) -> str:
         """The name, in lines."""
-        return textwrap.fill(self.name, NAME)
+        return in_lines(self.name, NAME)
 
 
 def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
@@ -161,7 +166,9 @@ def _mean(printed: pd.Series, settings: list[str]) -> float:
 def _draw_row(axis: Axes, row: Row, y: int) -> None:
     """Every run, with its setting's height within the row, their mean, the paper's."""
     band = 0.7 / len(row.runs)
-    alpha = PALE if len(row.values) > FEW else 1.0
+    look: dict[str, Any] = {"alpha": PALE, "markeredgewidth": 0}
+    if len(row.values) <= FEW:
+        look = EDGED
     for number, values in enumerate(row.runs):
         # multiples of the golden ratio keep neighbours apart
         n = len(values)
@@ -169,7 +176,7 @@ def _draw_row(axis: Axes, row: Row, y: int) -> None:
         places = numbers * 0.618 % 1
         lines = number + places
         heights = y - 0.35 + band * lines
-        axis.plot(values, heights, "o", markeredgewidth=0, alpha=alpha, **RUN)
+        axis.plot(values, heights, "o", **RUN, **look)
     values = row.values
     is_failed = np.isnan(values)
     n_failed = int(is_failed.sum())
@@ -213,8 +220,8 @@ def _label(result: str, rows: list[Row]) -> str:
     title = TITLES.get(result, result)
     label = f"{title}; a dot is one run"
     if any(len(row.runs) > 1 for row in rows):
-        label += ", settings from top to bottom"
-    return textwrap.fill(label, 44)
+        label += ",\nthe settings of a row from top to bottom"
+    return label
 
 
 def _write(

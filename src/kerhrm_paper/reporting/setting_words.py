@@ -1,6 +1,7 @@
 """Settings of tables in words, as figures name them."""
 
 import re
+import textwrap
 from collections.abc import Iterable
 
 #: options with their value
@@ -31,9 +32,11 @@ OPTIONS = {
 VALUES = {
     "K": "{} clusters",
     "T": "{} iterations",
+    "k": "{} dimensions",
+    "n": "trained on {} rows",
     "steps": "{} steps",
     "max_reassignments": "at most {} reassignments",
-    "penalty_weight": "weight {}",
+    "penalty_weight": "penalty weight {}",
     "first_weight": "first weight {}",
     "scenario": "scenario {}",
     "period": "built {}",
@@ -42,6 +45,7 @@ VALUES = {
     "reference": "{} reference steps",
 }
 REFERENCES = {"ref: majority": "a constant"}  #: rows with another name in figures
+NO_BREAK = "\N{NO-BREAK SPACE}"
 SIZE = re.compile(r"(\d+)x(\d+)")  #: of images
 
 
@@ -77,6 +81,26 @@ def differences(settings: Iterable[str]) -> dict[str, str]:
     return differing
 
 
+def in_lines(words: str, width: int) -> str:
+    """Words in lines of so many characters, broken behind commas where that is
+    possible.
+
+    Examples
+    --------
+    >>> print(in_lines("one initialisation, label copies kept", 22))
+    one initialisation,
+    label copies kept
+    """
+    parts = words.split(", ")
+    whole = [_whole(part) if len(part) < width else part for part in parts]
+    lines = textwrap.fill(", ".join(whole), width)
+    return lines.replace(NO_BREAK, " ")
+
+
+def _whole(part: str) -> str:
+    return part.replace(" ", NO_BREAK)
+
+
 def _option(option: str) -> str:
     if option in OPTIONS:
         return OPTIONS[option]
@@ -85,6 +109,7 @@ def _option(option: str) -> str:
     name, equals, value = option.partition("=")
     if not equals:
         return option
+    value = value.removesuffix(".0")
     form = VALUES.get(name)
     return form.format(value) if form else f"{name} = {value}"
 

@@ -25,7 +25,7 @@ VERSIONS = {
 #: methods that are lines: name in the figure, and line
 LEVELS = {
     "ERM": ("ERM", "--"),
-    "ref: invariant ceiling": ("bound", ":"),
+    "ref: invariant ceiling": ("bound", "-."),
 }
 LEVEL_LINE: dict[str, Any] = {
     "color": GREY,
