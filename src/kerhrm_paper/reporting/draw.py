@@ -15,6 +15,7 @@ from kerhrm_paper.reporting.version_figure import VERSIONS, versions
 
 MANY = 6  #: changes that make a table a study of changes
 FEW = 10  #: settings of a table whose seeds fit in a figure
+TITLE = 0.22  #: inches
 
 
 def table_figures(run: Run, table: str) -> list[Figure]:
@@ -27,18 +28,32 @@ def table_figures(run: Run, table: str) -> list[Figure]:
     scores = run.scores(table)
     mark = run.mark(cells)
     drawn = own_figures(cells, scores, mark)
+    title = heading(run, table)
+    for figure in drawn:
+        _entitle(figure, title)
     if not drawn or cells["setting"].nunique() < FEW:
-        title = heading(run, table)
         of_seeds = every_seed(scores, cells, title)
         drawn.append(of_seeds)
     return drawn
 
 
 def heading(run: Run, table: str) -> str:
-    """A table's title, its name, and how its cells differ from the published ones."""
-    title = f"{run.title(table)} ({table})"
+    """A table's title, its number in the paper, and how its cells differ from the
+    published ones."""
+    title = run.title(table)
+    number = figures.in_paper(table)
+    if number != table:
+        title = f"{number}: {title}"
     mark = run.mark(run.cells(table))
     return f"{title}; {mark}" if mark else title
+
+
+def _entitle(figure: Figure, title: str) -> None:
+    """Write a title above a figure, which grows by it."""
+    height = figure.get_figheight()
+    with figures.style():
+        figure.set_figheight(height + TITLE)
+        figures.finish(figure, [], title)
 
 
 def own_figures(

@@ -1,7 +1,9 @@
 """Figures of the published tables: all their methods, in words that can be read."""
 
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -19,6 +21,8 @@ TABLES = (
     "auxiliary",
     "auxiliary_houses",
     "crossed",
+    "ednil_adult",
+    "ednil_protocol",
     "eiil_reference",
     "mechanism",
     "overshoot",
@@ -56,6 +60,45 @@ def test_every_method_of_a_table_has_its_name_in_the_figure(table: str) -> None:
         if not method.startswith("ref: "):
             names = {method, NAMES.get(method), SHORTER.get(method)}
             assert words & names
+
+
+@pytest.mark.parametrize("table", ["overshoot", "ednil_protocol"])
+def test_no_mark_of_a_share_covers_another_one(table: str) -> None:
+    figure = figure_of(table)
+    drawn_words(figure)  # places the axes
+    least = 2 * figure.dpi / 72
+    for axis in figure.axes:
+        curves = []
+        for line in axis.get_lines():
+            if line.get_marker() != "None":
+                to_canvas = line.get_transform()
+                curves.append(to_canvas.transform(line.get_xydata()))
+        assert len(curves) > 5
+        for curve, other in combinations(curves, 2):
+            apart = np.linalg.norm(curve - other, axis=1)
+            assert apart.min() > least
+
+
+def test_a_change_without_results_in_a_setting_is_said_to_be_absent() -> None:
+    figure = figure_of("authors_code_classification")
+    absent = []
+    for axis in figure.axes:
+        texts = [text.get_text() for text in axis.texts]
+        absent.append(texts.count("not run"))
+    assert absent == [2, 9]
+
+
+@pytest.mark.parametrize(
+    ("table", "title"),
+    [
+        ("table1", "Table 1: Classification with spurious correlation"),
+        ("overshoot", "Who overshoots"),
+    ],
+)
+def test_a_published_figure_has_the_title_of_its_table(table: str, title: str) -> None:
+    figure, *_ = draw.table_figures(REFERENCE, table)
+    assert figure.get_suptitle() == title
+    assert_legible(figure)
 
 
 def test_the_best_method_with_an_auxiliary_variable_is_above() -> None:
