@@ -9,10 +9,10 @@ null distribution of p.
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 from unittest import mock
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from pandas import DataFrame
 
@@ -51,6 +51,8 @@ POWER_BEFORE = "power before"
 #: rows of null tables, by turns
 NULL_ROWS = 150, 300, 1000
 NULL_SEEDS = 50
+#: of curves by their number of rows (Okabe and Ito)
+COLOURS = "#0072B2", "#D55E00", "#009E73"
 #: number of draws with environments, by rows
 POWER_SEEDS = {
     150: 20,
@@ -240,24 +242,37 @@ def figures(tables: Frames) -> Figures:
     size = (4.5, 3.4)
     figure = Figure(size, layout="constrained")
     axis = figure.subplots()
+    colours = iter(COLOURS)
     for n, group in nulls.groupby("n"):
         if len(group) > NULL_SEEDS:  # not the 400 rows of diabetes
             p_values = group["p_value"]
             p_values = p_values.dropna()
-            axis.ecdf(p_values, label=f"{n} rows")
-    uniform: dict[str, Any] = {
-        "color": "0.6",
-        "linestyle": "--",
-        "label": "uniform",
-    }
-    axis.plot([0, 1], [0, 1], **uniform)
+            colour = next(colours)
+            axis.ecdf(p_values, color=colour)
+            below_one = (p_values < 1).mean()
+            _name(axis, f"{n} rows", (0.99, below_one), colour)
+    grey = "0.42"
+    axis.plot([0, 1], [0, 1], color=grey, linestyle="--")
+    _name(axis, "uniform p-values ", (0.7, 0.7), grey)
     level = OPTIONS.level
-    axis.axvline(level, color="0.8", linewidth=1, label=f"level {level:g}")
+    axis.axvline(level, color=grey, linestyle=":", linewidth=1)
+    axis.text(level, 0.97, f" level {level:g}", color=grey, va="top")
     axis.set_xlabel("p-value of the pre-test")
-    axis.set_ylabel("share of null tables")
-    axis.set_xlim(0, 1)
-    axis.legend(loc="upper left")
+    axis.set_ylabel("share of null tables with at most this p-value")
+    axis.set_xlim(0, 1.005)  # room for the step at 1
     return {"pretest": figure}
+
+
+def _name(axis: Axes, name: str, end: tuple[float, float], colour: str) -> None:
+    """A curve's name, left of and above a point of it."""
+    axis.annotate(
+        name,
+        end,
+        (0, 3),
+        textcoords="offset points",
+        ha="right",
+        color=colour,
+    )
 
 
 STUDY = Study(

@@ -40,6 +40,8 @@ RIDGE = 1e-3
 #: of curves over k, by n (Okabe and Ito)
 COLOURS = "#CC79A7", "#009E73", "#0072B2", "#000000", "#D55E00"
 MARKERS = "o", "v", "^", "D", "s"
+#: of random starts, around the other marks
+HOLLOW = {"linestyle": ":", "markersize": 6.5, "markerfacecolor": "white"}
 #: share of points on their side of the split by colour that counts as exact
 EXACT = 0.995
 OPTIONS = KerHRMOptions()
@@ -282,15 +284,15 @@ def figures(tables: Frames) -> Figures:
         look: dict[str, Any] = {
             "color": COLOURS[number % len(COLOURS)],
             "marker": MARKERS[number % len(MARKERS)],
-            "markersize": 4,
+            "markersize": 3.5,
         }
-        axis.plot(rows.index, nested, **look)
+        axis.plot(rows.index, nested, **look, zorder=3)
         random = rows["test_acc"]
-        axis.plot(rows.index, random, linestyle=":", **look)
+        axis.plot(rows.index, random, **look | HOLLOW)
         last_k = rows.index[-1]
         end = (last_k, nested.iloc[-1])
         axis.annotate(
-            f"n = {n:,.0f}".replace(",", " "),
+            f"{n:,.0f} images".replace(",", " "),
             end,
             (10, 0),
             textcoords="offset points",
@@ -304,7 +306,8 @@ def figures(tables: Frames) -> Figures:
     names = [str(k) for k in DIMENSIONS]
     axis.set_xticks(DIMENSIONS, names)
     axis.minorticks_off()
-    label = "dimensions k (solid: continued from the k before; dotted: random starts)"
+    label = "dimensions k; environments start\n"
+    label += "solid: from those of the k before; dotted, hollow: at random"
     axis.set(xlabel=label, ylabel="test accuracy")
     return {"learning_curve": figure}
 

@@ -116,7 +116,7 @@ def figures(tables: Frames) -> Figures:
     cases = list(names_of_cases.unique())
     names_of_e_steps = chosen["e_step"]
     e_steps = list(names_of_e_steps.unique())
-    figure = Figure((7.2, 2.5), layout="constrained")
+    figure = Figure((5.5, 3), layout="constrained")
     n_cases = len(cases)
     axes = figure.subplots(1, n_cases, sharey=True, squeeze=False)
     panels = zip(axes.flat, cases, strict=True)
@@ -127,10 +127,13 @@ def figures(tables: Frames) -> Figures:
         is_error = case.startswith("Table 3")
         if is_error:
             axis.invert_xaxis()
+            axis.locator_params(axis="x", nbins=3, steps=[1, 5, 10])
+        else:
+            axis.set_xlim(0, 0.9)
+            axis.set_xticks([0, 0.4, 0.8], ["0", ".4", ".8"])
         quantity = "error" if is_error else "accuracy"
         axis.set_xlabel(quantity)
-        title = case.replace(", ", ",\n", 1)
-        axis.set_title(title, fontsize=9)
+        axis.set_title(in_lines(case))
     first = axes.flat[0]
     rows = []
     for e_step in e_steps:
@@ -144,13 +147,17 @@ def figures(tables: Frames) -> Figures:
         marks,
         names,
         loc="outside lower center",
-        ncols=len(names),
+        ncols=2,
         frameon=False,
-        title="environments chosen (right is better):",
-        title_fontsize=9,
-        fontsize=9,
+        title="environments chosen; right is better, small dots are data sets",
     )
     return {"starts_selection": figure}
+
+
+def in_lines(case: str) -> str:
+    """A case's name, a line for each part, without zeros behind numbers."""
+    lines = case.replace(", ", "\n").replace(" MNIST", "\nMNIST")
+    return lines.replace(".70", ".7").replace(".80", ".8").replace("=", " = ")
 
 
 def draw_case(axis: Axes, chosen: DataFrame, e_steps: list[str]) -> None:
@@ -176,4 +183,3 @@ def draw_case(axis: Axes, chosen: DataFrame, e_steps: list[str]) -> None:
     axis.grid(axis="x", color="0.9")
     axis.set_axisbelow(True)
     axis.margins(x=0.1)
-    axis.locator_params(axis="x", nbins=4)
