@@ -38,6 +38,10 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "table4": gpu_jobs.table4,
     "killed": gpu_jobs.killed,
 }
+#: colour (Okabe and Ito) and marker of a device
+LOOKS = {"cpu": ("#0072B2", "o"), "card": ("#D55E00", "D")}
+#: of the algorithm, in words
+STEPS = {"M_c": "environments (M_c)", "M_p": "direction (M_p)"}
 PART_SECONDS = 600  #: of one part at most
 
 
@@ -179,7 +183,7 @@ def together(found: dict[str, Any]) -> list[str]:
 
 
 def draw(found: dict[str, Any], path: Path) -> None:
-    """Bars of the seconds of every task on both."""
+    """Seconds of every task on both, and how much sooner one of them ends."""
     if not {"features", "iteration", "networks"} & found.keys():
         return
     mpl.use("agg")
@@ -187,22 +191,30 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
     table = compared(found)
     facts = {row["task"]: row.get("value") for row in found["machine"]["rows"]}
-    fig, axes = plt.subplots(figsize=(7, 0.55 * len(table) + 1.3), layout="constrained")
+    facts["cpu"] = facts["cores"]
+    size = (5.5, 0.33 * len(table) + 1.1)
+    fig, axes = plt.subplots(figsize=size, layout="constrained")
     places = range(len(table))
-    devices = {"cpu": facts["cores"], "card": facts["card"]}
-    for shift, (device, name) in zip((-0.2, 0.2), devices.items(), strict=True):
-        heights = [place + shift for place in places]
-        axes.barh(heights, table[device], height=0.38, label=name)
-    for place, (_, row) in zip(places, table.iterrows(), strict=True):
-        longest = max(row["cpu"], row["card"])
-        text = f" {row['ratio']:.3g} times as fast"
-        axes.text(longest, place, text, va="center", fontsize=8)
+    axes.hlines(places, table["cpu"], table["card"], color="0.8", linewidth=3, zorder=1)
+    for device, (colour, marker) in LOOKS.items():
+        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": ""}
+        axes.plot(table[device], places, label=facts[device], **look)
+    names = []
+    for task, row in table.iterrows():
+        sooner = "card" if row["ratio"] > 1 else "cores"
+        times = max(row["ratio"], 1 / row["ratio"])
+        digits = 0 if times >= 10 else 1
+        in_words = str(task)
+        for step, words in STEPS.items():
+            in_words = in_words.replace(step, words)
+        names.append(f"{in_words}\n{sooner} {times:.{digits}f} times as fast")
     axes.set_xscale("log")
-    axes.set_yticks(list(places), list(table.index))
+    axes.set_yticks(places, names, fontsize=8)
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
     axes.invert_yaxis()
-    axes.set_xlabel("seconds, logarithmic")
-    axes.set_xmargin(0.35)
-    fig.legend(loc="outside upper center", ncols=2, frameon=False)
+    axes.set_xlabel("seconds, less is better (logarithmic)")
+    fig.legend(loc="outside upper center", ncols=2, fontsize=8, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     fig.savefig(path, dpi=150)
 
