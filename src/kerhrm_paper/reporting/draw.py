@@ -7,6 +7,7 @@ from kerhrm_paper.reporting import figures
 from kerhrm_paper.reporting.auxiliary_figure import auxiliary
 from kerhrm_paper.reporting.change_figure import changes, parted
 from kerhrm_paper.reporting.crossed_figure import crossed, is_crossed
+from kerhrm_paper.reporting.grid_figure import grid, is_grid
 from kerhrm_paper.reporting.period_figure import figure3
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.reporting.seed_figure import every_seed
@@ -84,6 +85,8 @@ def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure 
         return auxiliary(cells)
     if "_test=" in first:
         return shift(cells)
+    if is_grid(cells):
+        return grid(cells)
     parts = parted(cells["setting"])
     changed = {change for _, change in parts.values()}
     if len(changed) > MANY:

@@ -1,0 +1,54 @@
+"""The figure of the algorithm as printed over the constants that are not printed."""
+
+from itertools import product
+
+import pandas as pd
+import pytest
+from matplotlib.container import ErrorbarContainer
+
+from kerhrm_paper.reporting.grid_figure import grid, is_grid
+
+ALPHAS = 0.1, 1.0, 10.0
+WEIGHTS = 10.0, 100.0
+
+
+def cells(n_bases: int) -> pd.DataFrame:
+    rows = []
+    for base, alpha, weight in product(range(n_bases), ALPHAS, WEIGHTS):
+        mean = base / 10 + alpha / 100 + weight / 1000
+        setting = f"r2=0.{base},alpha={alpha},cosine_weight={weight}"
+        rows.append((setting, "KerHRM (as printed)", mean, mean - 0.02, mean + 0.03))
+    rows.append(("r2=0.0", "ref: invariant ceiling", 0.8, 0.8, 0.8))
+    columns = ["setting", "method", "mean", "ci_low", "ci_high"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(metric="test_acc", selection="as released", n_seeds=10)
+
+
+def test_a_line_has_the_means_of_its_lambda_over_alpha() -> None:
+    figure = grid(cells(2))
+    first, second = [axis for axis in figure.axes if axis.get_visible()]
+    bars = [c for c in second.containers if isinstance(c, ErrorbarContainer)]
+    for weight, bar in zip(WEIGHTS, bars, strict=True):
+        line, _, (segments,) = bar
+        assert line is not None
+        expected = [0.1 + alpha / 100 + weight / 1000 for alpha in ALPHAS]
+        assert line.get_ydata() == pytest.approx(expected)
+        for (low, high), mean in zip(segments.get_segments(), expected, strict=True):
+            assert (low[1], high[1]) == pytest.approx((mean - 0.02, mean + 0.03))
+    heights = {tuple(line.get_ydata()) for line in first.lines}
+    assert (0.8, 0.8) in heights
+    entries = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert entries == ["lambda = 10", "lambda = 100", "bound of the invariant features"]
+
+
+@pytest.mark.parametrize(("n_bases", "panels"), [(1, (1, 1)), (4, (2, 2)), (6, (2, 3))])
+def test_panels_fill_their_rows(n_bases: int, panels: tuple[int, int]) -> None:
+    figure = grid(cells(n_bases))
+    specs = figure.axes[0].get_gridspec()
+    assert (specs.nrows, specs.ncols) == panels
+
+
+def test_only_settings_with_both_constants_are_a_grid() -> None:
+    assert is_grid(cells(1))
+    others = cells(1).assign(setting="r2=0.8,alpha=0.1")
+    assert not is_grid(others)
