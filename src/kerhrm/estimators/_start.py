@@ -224,6 +224,7 @@ def points_of(
     units = Units.of(rows.columns, x, target, task, points.weights)
     estimator._units = units
     estimator._range = rows.limits
+    vars(estimator).pop("classes_", None)  # of an earlier fit
     if units.classes is not None:
         estimator.classes_ = units.classes
     on = partial(_tensor, device=device)
@@ -262,7 +263,7 @@ def _check_different(rows: ReadRows, task: Task) -> None:
         warn(advice, DataWarning)
     if (text := repeated_inputs(x, target)) is not None:
         warn(text, DataWarning)
-    if len(target) > 1 and (target == target[0]).all():
+    if len(target) > 1 and (target == target[:1]).all():
         what = "class" if task == "classification" else "value of the target"
         problem = f"the rows with a sample_weight above 0 have only one {what}"
         raise KerhrmError(problem, "give more rows a weight above 0")

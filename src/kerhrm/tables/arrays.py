@@ -4,9 +4,11 @@ Tensors become arrays, masked cells become missing ones, and what comes as a lis
 the types of its values: NumPy alone would make one text of 1 and "1".
 """
 
+import contextlib
 from datetime import date, timedelta
 from decimal import Decimal
-from numbers import Number
+from fractions import Fraction
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task
+from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
 from kerhrm.tables.polars import check_width
 
@@ -94,7 +97,9 @@ def column(values: Any, what: str, *, nested: bool = False) -> np.ndarray:
     try:
         values = column_or_1d(values, warn=not nested)
     except (ValueError, TypeError) as error:
-        got = f"{type(values).__name__} of shape {np.shape(values)}"
+        got = type(values).__name__
+        with contextlib.suppress(ValueError):  # of rows of several lengths
+            got = f"{got} of shape {np.shape(values)}"
         if "Complex" in str(error):
             got = "complex numbers"
         problem = f"{what} must be a column of numbers or labels; got {got}"
@@ -131,6 +136,31 @@ def is_number(value: Any) -> bool:
     return True
 
 
+def merges(given: Any, read: np.ndarray) -> bool:
+    """Whether float64 makes one number of several numbers (n,) that are given.
+
+    Floats are what they are.  Among objects and text a whole number has all its digits.
+    """
+    dtype = given.dtype
+    n_read = np.unique(read).size
+    if dtype.kind in "iu":
+        return bool(pd.unique(given).size > n_read)
+    if dtype.kind not in "OSUT" and not isinstance(dtype, pd.StringDtype):
+        return False
+    exact = {_exact(value) for value in given}
+    return len(exact) > n_read
+
+
+def _exact(value: Any) -> Any:
+    """A number with all its digits, if it is whole."""
+    if isinstance(value, Integral | Decimal | Fraction):
+        return value
+    try:
+        return int(value) if isinstance(value, str | bytes) else float(value)
+    except ValueError:
+        return float(value)
+
+
 def family(dtype: Any) -> str:
     """Types whose values NumPy compares as they are: numbers, text, or others."""
     letter = str(dtype.kind)
@@ -151,6 +181,8 @@ def check_order(table: Any, other: Any, what: str) -> None:
     if not isinstance(rows, pd.Index) or not isinstance(others, pd.Index):
         return
     if len(rows) != len(others) or rows.equals(others):
+        return
+    if rows.nlevels != others.nlevels:  # labels of other kinds
         return
     same_rows = rows.isin(others).all() and others.isin(rows).all()
     if same_rows:
@@ -196,7 +228,7 @@ def read_target(
         problem = "Input y contains infinity or a value too large for dtype('float64')"
         raise KerhrmError(f"{problem}, in {rows}", "drop these rows")
     values = _numbers(values, y) if task == "regression" else _classes(values)
-    constant = n > 1 and (values == values[0]).all()
+    constant = n > 1 and (values == values[:1]).all()
     if varies and constant:
         problem = "the target y is constant: it has only one class or value, "
         hint = "there is nothing to learn: choose other rows"
@@ -243,6 +275,9 @@ def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
         hint = "drop such rows, or use a classifier for two labels"
         raise KerhrmError(problem, hint) from error
     check_values(values[:, None], ["the target y"], given)
+    if np.abs(values).max() > EXACT and merges(y, values):
+        problem = "the target y has integers too large for float64 to tell apart"
+        raise KerhrmError(problem, "subtract its least value")
     return np.asarray(values)
 
 

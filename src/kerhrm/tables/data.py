@@ -1,5 +1,6 @@
 """Tables of users: checked and standardised."""
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,7 +11,7 @@ import torch
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from kerhrm.errors import InputTypeError, KerhrmError, shown
+from kerhrm.errors import InputTypeError, KerhrmError, shortened, shown
 from kerhrm.options import Task
 from kerhrm.scikit_learn import validate_data
 from kerhrm.tables.arrays import (
@@ -19,6 +20,7 @@ from kerhrm.tables.arrays import (
     frame,
     is_frame,
     is_number,
+    merges,
     plain,
 )
 from kerhrm.tables.cells import EXACT
@@ -59,8 +61,9 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         if count > 1:
             problem = f"two columns are called {name!r}"
             raise KerhrmError(problem, "rename or drop one of them")
+    _check_column_order(estimator, names, reset=reset)
     # their numbers would depend on the unit that the dates are stored in
-    dates = any(dtype.kind in doubtful for dtype in _dtypes(X))
+    dates = any(dtype.kind in doubtful for dtype in _dtypes(X)) or _has_times(X)
     refusal = _not_a_number(X) if dates else None
     if refusal is not None:
         raise refusal
@@ -85,19 +88,55 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     return x
 
 
+def _check_column_order(estimator: Any, names: list[Any], *, reset: bool) -> None:
+    """Learn names that are not text, or refuse those of the fit in another order.
+
+    scikit-learn compares names of text alone: years, and names of several levels, would
+    be read by position.  Other names than in the fit are, as there.
+    """
+    all_text = all(isinstance(name, str) for name in names)
+    given = [] if all_text else [repr(name) for name in names]
+    if reset:
+        estimator._other_names = given
+        return
+    known = getattr(estimator, "_other_names", [])
+    if given != known and sorted(given) == sorted(known):
+        problem = "the columns of X are in another order than in the fit"
+        hint = f"give X[[{', '.join(known)}]], or X.to_numpy() if the order is right"
+        raise KerhrmError(problem, shortened(hint, 300))
+
+
 def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
     """Refuse a column of whole numbers some of which are one in float64."""
     largest = np.abs(x).max(0)
-    for j in np.flatnonzero(largest > EXACT):
-        given = frame(X).iloc[:, j] if is_frame(X) else np.asarray(X)[:, j]
-        if given.dtype.kind not in "iu":
-            continue
-        read = x[:, j]
-        n_given = pd.unique(given).size
-        n_read = np.unique(read).size
-        if n_given > n_read:
+    beyond = np.flatnonzero(largest > EXACT)
+    if not len(beyond):
+        return
+    table: Any = None
+    cells: Any = X
+    if is_frame(X):
+        table = frame(X)
+    elif isinstance(X, list | tuple):
+        cells = np.array(X, dtype=object)  # each of its own type
+    for j in beyond:
+        given = np.asarray(cells)[:, j] if table is None else table.iloc[:, j]
+        if merges(given, x[:, j]):
             problem = f"{names[j]} has integers too large for float64 to tell apart"
             raise KerhrmError(problem, "subtract the column's minimum")
+
+
+def _has_times(X: Any) -> bool:
+    """Whether objects are times of NumPy, which are numbers in some units."""
+    cells: Any = ()
+    if isinstance(X, pd.DataFrame):
+        objects = X.select_dtypes(object)
+        cells = objects.to_numpy().flat
+    elif isinstance(X, np.ndarray) and X.dtype == object:
+        cells = X.flat
+    elif isinstance(X, list | tuple):
+        rows = (row for row in X if isinstance(row, list | tuple))
+        cells = itertools.chain.from_iterable(rows)
+    return any(isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells)
 
 
 def _dense(X: Any) -> Any:
@@ -250,7 +289,7 @@ class Units:
             label, *_ = y[~known].tolist()
             problem = f"label {label!r} was not among those of the fit"
             raise KerhrmError(problem, f"known are {low!r} and {high!r}")
-        is_high = y == self.classes[1]
+        is_high = y == self.classes[1:]  # NumPy takes a label of an Enum alone for text
         signs = np.where(is_high, 1.0, -1.0)
         return torch.from_numpy(signs.astype(np.float32))
 

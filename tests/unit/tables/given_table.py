@@ -1,5 +1,6 @@
 """A small table, its targets and weights, and a fit to it."""
 
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,13 @@ LABELS = np.where(CLASS, "b", "a")
 
 
 HOLES = X < -1
+
+
+class Answer(str, Enum):  # noqa: UP042  (whose str, other than StrEnum's, has its class)
+    """Labels that are text."""
+
+    YES = "yes"
+    NO = "no"
 
 
 def read_only(values: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ from tests.unit.tables.given_table import (
     RANDOM,
     SERIES,
     WEIGHTS,
+    Answer,
     N,
     X,
     Y,
@@ -90,7 +91,19 @@ SAME_LABELS: dict[str, Any] = {
     "nullable truth values": pd.Series(CLASS > 0).astype("boolean"),
     "whole numbers and others": [1.0 if value else 0 for value in CLASS],
     "dates": pd.Series(np.where(CLASS, DAYS[1], DAYS[0])),
+    "text of an Enum": [Answer.YES if value else Answer.NO for value in CLASS],
 }
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_index_of_several_levels_is_no_order_of_other_labels(turned: bool) -> None:
+    levels = pd.MultiIndex.from_product([range(6), range(10)])
+    with_levels = FRAME.set_axis(levels)
+    target = SERIES
+    if turned:
+        with_levels = FRAME
+        target = SERIES.set_axis(levels)
+    assert_array_equal(fit(with_levels, target), fit(X, Y))
 
 
 @pytest.mark.parametrize("name", SAME_TARGET)

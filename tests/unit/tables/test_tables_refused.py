@@ -24,6 +24,7 @@ from tests.unit.tables.given_table import (
     LABELS,
     SERIES,
     WEIGHTS,
+    Answer,
     N,
     X,
     Y,
@@ -38,6 +39,9 @@ WHOLE_NUMBERS = (9 * X).astype(int)
 TRUTH_VALUES = (FRAME > 0).astype("boolean")
 SPANS = DAYS - DAYS[0]
 MASKED = np.ma.array(X, mask=HOLES)
+LARGE = np.arange(N)[:, None] + 2**62
+TIMES = COLUMNS_OF_DAYS.astype("datetime64[ns]")
+
 BAD_TABLES: dict[str, tuple[Any, str]] = {
     "a mask": (MASKED, f"column 0 has {MISSING}.* in 9 rows"),
     "a mask over whole numbers": (
@@ -80,6 +84,30 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     "large whole numbers": (
         np.arange(N)[:, None] + 2**62,
         "column 0 has integers too large for float64 to tell apart; subtract",
+    ),
+    "large whole numbers among objects": (
+        LARGE.astype(object),
+        "column 0 has integers too large for float64 to tell apart; subtract",
+    ),
+    "large whole numbers as text": (
+        pd.DataFrame({"id": LARGE[:, 0].astype(str), "x": X[:, 0]}, dtype=object),
+        "column 'id' has integers too large for float64",
+    ),
+    "large whole numbers next to others": (
+        [[int(number), 0.5] for number in LARGE[:, 0]],
+        "column 0 has integers too large for float64",
+    ),
+    "NumPy's times among objects": (
+        np.array([[time, 1.0] for time in TIMES[:, 0]], dtype=object),
+        "column 0 must hold numbers; got .* in row 0",
+    ),
+    "NumPy's times in a column of objects": (
+        FRAME.assign(day=pd.Series(list(TIMES[:, 0]), dtype=object)),
+        "column 'day' must hold numbers; got .* in index 0",
+    ),
+    "NumPy's durations in rows": (
+        [[0.5, time - TIMES[0, 0]] for time in TIMES[:, 0]],
+        "column 1 must hold numbers; got .* in row 0",
     ),
     "numbers beyond float64": ([[10**400, 1]] * N, "a number that float64 cannot"),
     "a tensor without numbers": (torch.empty(N, 2, device="meta"), "on meta"),
@@ -126,6 +154,22 @@ BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
     "dates": (pd.Series(DAYS), "", "must hold numbers; got dates"),
     "words": (LABELS, "", "must hold numbers in a regression; got '[ab]' in row 0"),
     "another order": (SERIES.sort_values(), "another order", "another order"),
+    "rows of several lengths": (
+        [[1], [2, 3]] * 30,
+        "must be a column of numbers or labels; got list",
+        "must be a column of numbers or labels; got list",
+    ),
+    "large whole numbers": (LARGE[:, 0], "", "y has integers too large for float64"),
+    "large whole numbers, nullable": (
+        pd.Series(LARGE[:, 0], dtype="Int64"),
+        "",
+        "y has integers too large for float64 to tell apart; subtract its least",
+    ),
+    "one text of an Enum": (
+        [Answer.NO] * N,
+        "the target y is constant",
+        "must hold numbers",
+    ),
 }
 
 
@@ -148,6 +192,39 @@ def test_the_hint_for_another_order_is_followed() -> None:
     assert_array_equal(fit(FRAME, followed), expected)
     by_the_users_word = turned.to_numpy()
     assert fit(FRAME, by_the_users_word).shape == (N,)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pd.Index([2019, 2020]),
+        pd.RangeIndex(2),
+        pd.MultiIndex.from_tuples([("size", "cm"), ("size", "kg")]),
+        pd.date_range("2020-01-01", periods=2),
+    ],
+)
+def test_columns_in_another_order_are_refused(names: Any) -> None:
+    """scikit-learn compares names that are text, and reads others by position."""
+    table = FRAME.set_axis(names, axis=1)
+    model = TangentRidge(task="regression", network=(4,), random_state=0)
+    predicted = model.fit(table, Y).predict(table)
+    turned = table.iloc[:, ::-1]
+    with pytest.raises(KerhrmError, match="columns of X are in another order") as told:
+        model.predict(turned)
+    assert "\n" not in str(told.value)
+    assert_array_equal(model.predict(turned[names]), predicted)
+    by_the_users_word = model.predict(turned.to_numpy())
+    assert by_the_users_word.shape == (N,)
+    later = table.set_axis(["a", "b"], axis=1).to_numpy()
+    assert_array_equal(model.predict(later), predicted)
+
+
+def test_names_of_an_earlier_fit_are_forgotten() -> None:
+    model = TangentRidge(task="regression", network=(4,), random_state=0)
+    model.fit(FRAME.set_axis([1, 2], axis=1), Y)
+    model.fit(X, Y)
+    numbered = FRAME.set_axis([2, 1], axis=1)
+    assert_array_equal(model.predict(numbered), model.predict(X))
 
 
 BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
