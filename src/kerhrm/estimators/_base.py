@@ -36,7 +36,10 @@ BLOCK = 2**12  #: points that are predicted at a time
 
 
 def _classifies(estimator: Any) -> bool:
-    return bool(estimator._task == "classification")
+    """Whether it learns labels, and its fit has learned some if there is one."""
+    units = getattr(estimator, "_units", None)
+    of_numbers = units is not None and units.classes is None
+    return bool(estimator._task == "classification") and not of_numbers
 
 
 class TableEstimator(TaskTags):

@@ -1,6 +1,7 @@
 """The table of a fit, and what the fit knows of it, as a description reads them."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from kerhrm.description.describe import Known
 from kerhrm.description.rows import DescribedRows
 from kerhrm.description.split import Split, likely_split
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._base import BLOCK
 from kerhrm.estimators._parameters import fit_options
 from kerhrm.estimators._start import GivenRows
 from kerhrm.heterogeneity.residuals import spread_ties
@@ -65,10 +67,10 @@ class FittedTable:
         n = len(x)
         target = read_target(given.y, n, model._task, table=given.X)
         weights = read_weights(given.sample_weight, n, given.X)
-        weighted = x
-        if weights is not None:
-            weighted = x[weights > 0]
-        _check_alike(model, weighted, n)
+        z = None
+        if given.auxiliary is not None and model._columns is not None:
+            z = model._columns.read(given.auxiliary, n, given.X)
+        _check_alike(model, x, target, weights, z)
         labels = model._units.target(target)
         if model._task == "classification":
             signs = labels.double().numpy()
@@ -139,21 +141,48 @@ class FittedTable:
         return self.rows.y - predictions
 
 
-def _check_alike(model: Any, x: np.ndarray, n: int) -> None:
-    """Refuse rows that are not those of a model's fit."""
+def fingerprint(
+    model: Any,
+    x: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    z: np.ndarray | None,
+) -> str:
+    """Digits that tell rows (n, d) with these targets (n,) from others, or from the
+    same in another order, as a model reads them."""
+    units = model._units
+    hashed = blake2b(digest_size=16)
+    for start in range(0, len(x), BLOCK):
+        stop = start + BLOCK
+        inputs = units.inputs(x[start:stop])
+        hashed.update(inputs.numpy().tobytes())
+    numbers = units.target(target)
+    hashed.update(numbers.numpy().tobytes())
+    if weights is not None and np.ptp(weights) > 0:
+        hashed.update(weights.tobytes())
+    if z is not None:
+        hashed.update(z.tobytes())
+    return hashed.hexdigest()
+
+
+def _check_alike(
+    model: Any,
+    x: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    z: np.ndarray | None,
+) -> None:
+    """Refuse rows that are not those of a model's fit, in their order."""
+    n = len(x)
     n_fit = len(model.environments_)
     hint = "give the table of the fit, as it was then"
     if n != n_fit:
         problem = f"the fit had {n_fit} rows, and these are {n}"
         raise KerhrmError(problem, hint)
-    low, high = model._range
-    limited = np.isfinite(low)
-    least = x.min(0)[limited]
-    largest = x.max(0)[limited]
-    other_least = least != low[limited]
-    other_largest = largest != high[limited]
-    if other_least.any() or other_largest.any():
-        raise KerhrmError("these are other rows than those of the fit", hint)
+    if fingerprint(model, x, target, weights, z) != model._fingerprint:
+        problem = "these are other rows than those of the fit, or in another order"
+        hint = f"{hint}, with its targets and weights"
+        raise KerhrmError(problem, hint)
 
 
 def _chosen(model: Any) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
     _inferred: InferredEnvironments | None  #: None where none were looked for
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
+    _fingerprint: str  #: of the rows of the fit
     _simple: dict[str, RidgeModel]
     _slope: float | None = None  #: of calibrated probabilities
     #: errors of KerHRM, ERM and a constant on all rows, training rows left out

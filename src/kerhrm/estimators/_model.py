@@ -16,6 +16,7 @@ from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning, warn
 from kerhrm.estimators._base import all_or_nothing, computation, finish
+from kerhrm.estimators._described import fingerprint
 from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
 from kerhrm.estimators._parameters import FitOptions, fit_options
@@ -91,6 +92,9 @@ class InvariantEstimator(FittedInvariant):
             reason = self._decide(prepared, learned, reason)
             if reason is not None:
                 self._predict_as_erm(prepared, reason)
+            rows = prepared.rows
+            of_rows = rows.x, rows.target, rows.weights, rows.z
+            self._fingerprint = fingerprint(self, *of_rows)
             self._given = given
         return self
 

@@ -205,3 +205,19 @@ def test_rows_are_split(classes: list[int] | None, fraction: float, size: int) -
     assert len(validation) == size
     if labels is not None:
         assert set(labels[train]) == {0, 1}
+
+
+def test_a_fit_that_learned_numbers_has_no_labels() -> None:
+    """Probabilities of a regression would be those of labels that do not exist."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(40, 2))
+    labels = x[:, 0] > 0
+    model = kerhrm.TangentRidge(network=(4,), random_state=0)
+    model.fit(x, labels)
+    assert model.classes_.tolist() == [False, True]
+    model.set_params(task="regression").fit(x, x[:, 0])
+    assert not hasattr(model, "classes_")
+    model.set_params(task="classification")
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "decision_function")
+    assert model.fit(x, labels).predict_proba(x).shape == (40, 2)

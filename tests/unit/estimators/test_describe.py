@@ -286,6 +286,45 @@ def test_a_copy_needs_the_rows_again(
         loaded.describe(X)
 
 
+def test_other_rows_within_the_same_range_are_refused(
+    model: KerHRMRegressor, slopes_frame: Any
+) -> None:
+    """Memberships would be those of other rows."""
+    X, y, _ = slopes_frame
+    X = X.drop(columns="place")
+    words = "these are other rows than those of the fit, or in another order; give"
+    with pytest.raises(KerhrmError, match=words):
+        model.describe(X[::-1], y[::-1])
+    with pytest.raises(KerhrmError, match=words):
+        model.describe(X, 100 * y)
+    weights = np.linspace(1, 2, len(y))
+    with pytest.raises(KerhrmError, match=words):
+        model.describe(X, y, sample_weight=weights)
+
+
+def test_a_table_that_has_changed_since_the_fit_is_refused(slopes_frame: Any) -> None:
+    table, y, _ = slopes_frame
+    X = table[["a"]].to_numpy(copy=True)
+    model = linear_regression(n_init=1).fit(X, y)
+    described = str(model.describe(stability=0))
+    X[:] = X[::-1].copy()
+    with pytest.raises(KerhrmError, match="in another order"):
+        model.describe(stability=0)
+    X[:] = X[::-1].copy()
+    assert str(model.describe(stability=0)) == described
+
+
+def test_other_auxiliary_columns_are_refused(slopes_frame: Any) -> None:
+    table, y, _ = slopes_frame
+    X = table[["a"]].to_numpy()
+    time = np.arange(len(y))
+    model = linear_regression(n_init=1).fit(X, y, auxiliary=time)
+    with pytest.raises(KerhrmError, match="in another order"):
+        model.describe(X, y, auxiliary=time[::-1], stability=0)
+    again = model.describe(X, y, auxiliary=time, stability=0)
+    assert str(again) == str(model.describe(stability=0))
+
+
 @pytest.mark.parametrize("stability", [-1, 2.5, "ten", True, None])
 def test_a_stability_that_is_refused(stability: Any, model: KerHRMRegressor) -> None:
     with pytest.raises(KerhrmError, match="use stability=10"):
