@@ -105,6 +105,8 @@ def read_target(y: pd.Series) -> pd.Series:
     if y.dtype.kind in "mM" or period or dates:
         hint = "give the days since a first day as a column of numbers"
         raise KerhrmError(f"{what}; got dates or durations", hint)
+    if isinstance(y.dtype, pd.CategoricalDtype):
+        y = y.cat.remove_unused_categories()
     n_labels = y.nunique()
     if n_labels < 2:
         label = str(y.iloc[0])

@@ -79,6 +79,17 @@ def frame(values: Any) -> pd.DataFrame:
     return pd.DataFrame(values)
 
 
+def dense(X: Any) -> Any:
+    """A DataFrame without sparse columns, which scikit-learn would read as a matrix."""
+    if not isinstance(X, pd.DataFrame):
+        return X
+    types = {}
+    for name, dtype in X.dtypes.items():
+        if isinstance(dtype, pd.SparseDtype):
+            types[name] = dtype.subtype
+    return X.astype(types) if types else X
+
+
 def column(values: Any, what: str, *, nested: bool = False) -> np.ndarray:
     """A column (n,), of objects where its values are not all numbers, or all text.
 

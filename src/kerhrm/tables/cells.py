@@ -343,7 +343,8 @@ def text_of(value: Any) -> str:
     is_float = isinstance(value, (float, np.floating))
     if is_float and float(value).is_integer():
         return str(int(value))
-    text = visible(str(value))
+    # a member of a text Enum is its value
+    text = visible(str.__str__(value) if isinstance(value, str) else str(value))
     digits = re.fullmatch(r"(-?(?:0|[1-9]\d{0,14}))(?:\.(\d{1,15}))?", text)
     if digits is None:
         return text

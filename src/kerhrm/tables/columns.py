@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
-from kerhrm.tables.arrays import check_values
+from kerhrm.tables.arrays import check_values, dense
 from kerhrm.tables.cells import EXACT, TRUTH, plain, text_of
 from kerhrm.tables.dates import iso_times, starts
 from kerhrm.tables.index import first_row
@@ -159,7 +159,7 @@ def named(X: Any, what: str = "X") -> pd.DataFrame:
     if twice.size:
         problem = f"two columns are called {twice[0]!r}"
         raise KerhrmError(problem, "rename or drop one of them")
-    return X.set_axis(names, axis=1)
+    return dense(X.set_axis(names, axis=1))
 
 
 def column_values(column: pd.Series) -> tuple[str, np.ndarray]:

@@ -16,6 +16,7 @@ from kerhrm.options import Task
 from kerhrm.scikit_learn import validate_data
 from kerhrm.tables.arrays import (
     check_values,
+    dense,
     family,
     frame,
     is_frame,
@@ -55,7 +56,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     if is_frame(X) and not isinstance(X, pd.DataFrame):
         check_cells(X, "X")
         doubtful += "O"  # objects may be times of day, which polars makes numbers
-    X = _dense(plain(X, "X"))
+    X = dense(plain(X, "X"))
     names = list(getattr(X, "columns", ()))
     for name, count in Counter(names).items():
         if count > 1:
@@ -137,17 +138,6 @@ def _has_times(X: Any) -> bool:
         rows = (row for row in X if isinstance(row, list | tuple))
         cells = itertools.chain.from_iterable(rows)
     return any(isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells)
-
-
-def _dense(X: Any) -> Any:
-    """A DataFrame without sparse columns, which scikit-learn would read as a matrix."""
-    if not isinstance(X, pd.DataFrame):
-        return X
-    dense = {}
-    for name, dtype in X.dtypes.items():
-        if isinstance(dtype, pd.SparseDtype):
-            dense[name] = dtype.subtype
-    return X.astype(dense) if dense else X
 
 
 def _missing_as_nan(X: Any) -> Any:

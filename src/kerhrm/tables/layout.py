@@ -166,7 +166,10 @@ def _rows(
             raw.clear()
     except csv.Error as error:
         problem = f"{path}: line {offset + line + 1}: {error}"
-        raise KerhrmError(problem, "look for a quote that is not closed") from error
+        hint = "look for a quote that is not closed"
+        if "field limit" in str(error):
+            hint += ", or delete the column of such long texts"
+        raise KerhrmError(problem, hint) from error
 
 
 def _closed(lines: Sequence[str], sep: str, padded: bool) -> bool:

@@ -120,3 +120,13 @@ def test_rows_of_few_categories_are_alike_by_chance(plain: pd.DataFrame) -> None
 
     facts_of_numbers = check(plain, "y").report.facts
     assert "copies" not in facts_of_numbers
+
+
+def test_a_category_without_rows_changes_no_split(plain: pd.DataFrame) -> None:
+    labels = np.where(plain["y"] > 1, "yes", "no")
+    expected = check(plain.assign(y=labels), "y")
+    categories = pd.Categorical(labels, categories=["perhaps", "yes", "no"])
+    checked = check(plain.assign(y=categories), "y")
+    assert checked.X_test.index.tolist() == expected.X_test.index.tolist()
+    pd.testing.assert_frame_equal(checked.report.errors, expected.report.errors)
+    assert "column 'y'" not in checked.report.facts

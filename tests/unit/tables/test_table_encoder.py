@@ -18,6 +18,7 @@ from sklearn.base import clone
 from kerhrm import table_encoder
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import DataWarning
+from tests.unit.tables.given_table import Answer
 
 N = 60
 CODES = np.arange(N) % 3
@@ -330,3 +331,22 @@ def test_long_floats_are_numbers() -> None:
     complex_numbers = table(DAYS.day.to_numpy().astype(np.clongdouble))
     with pytest.raises(KerhrmError, match="'c' holds complex numbers"):
         table_encoder().fit(complex_numbers)
+
+
+def test_sparse_columns_are_columns_of_numbers() -> None:
+    given = table(CODES.astype(float))
+    sparse = given.astype({"c": pd.SparseDtype(float, 0.0)})
+    expected = table_encoder().fit(given).transform(given)
+    encoder = table_encoder().fit(sparse)
+    assert_frame_equal(encoder.transform(sparse), expected)
+    assert_frame_equal(encoder.transform(given), expected)
+
+
+def test_a_member_of_a_text_enum_is_its_value() -> None:
+    members = objects([Answer.YES, Answer.NO] * (N // 2))
+    words = objects(["yes", "no"] * (N // 2))
+    expected = table_encoder().fit(table(words)).transform(table(words))
+    encoder = table_encoder().fit(table(members))
+    assert_frame_equal(encoder.transform(table(words)), expected)
+    encoder = table_encoder().fit(table(words))
+    assert_frame_equal(encoder.transform(table(members)), expected)
