@@ -97,7 +97,7 @@ class FittedTable:
         compares with ERM; None if these rows cannot be fitted.
         """
         unfitted = clone(model)
-        parameters = _chosen(model)
+        parameters = model._parameters | _chosen(model)
         twin = unfitted.set_params(**parameters, random_state=seed)
         some = self.rows.order[half]
         weights = self.weights

@@ -52,6 +52,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
     _fingerprint: str  #: of the rows of the fit
+    _parameters: dict[str, Any]  #: of the fit, which may be set anew afterwards
     _simple: dict[str, RidgeModel]
     _slope: float | None = None  #: of calibrated probabilities
     #: errors of KerHRM, ERM and a constant on all rows, training rows left out

@@ -32,6 +32,9 @@ from kerhrm.estimators._steps import (
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.progress import shown_if
 
+#: parameters that a fit to other rows takes as they are then
+OF_MACHINE = frozenset({"random_state", "device", "n_jobs"})
+
 
 class InvariantEstimator(FittedInvariant):
     """Base of :class:`kerhrm.KerHRMClassifier` and :class:`kerhrm.KerHRMRegressor`."""
@@ -96,6 +99,11 @@ class InvariantEstimator(FittedInvariant):
             of_rows = rows.x, rows.target, rows.weights, rows.z
             self._fingerprint = fingerprint(self, *of_rows)
             self._given = given
+            parameters = self.get_params(deep=False)
+            elsewhere = OF_MACHINE & parameters.keys()
+            for name in elsewhere:
+                del parameters[name]
+            self._parameters = parameters
         return self
 
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:

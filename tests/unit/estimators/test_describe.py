@@ -314,6 +314,17 @@ def test_a_table_that_has_changed_since_the_fit_is_refused(slopes_frame: Any) ->
     assert str(model.describe(stability=0)) == described
 
 
+def test_parameters_that_are_set_after_the_fit_change_nothing(
+    slopes_frame: Any,
+) -> None:
+    table, y, _ = slopes_frame
+    X = table[["a", "b <i>"]]
+    model = linear_regression(n_init=1, pretest=False, if_not_better="fit").fit(X, y)
+    described = str(model.describe(stability=2))
+    model.set_params(network=(3,), n_init=2, options__ridge=5.0)
+    assert str(model.describe(stability=2)) == described
+
+
 def test_other_auxiliary_columns_are_refused(slopes_frame: Any) -> None:
     table, y, _ = slopes_frame
     X = table[["a"]].to_numpy()
