@@ -7,6 +7,7 @@ a fit that is all or nothing.
 import contextlib
 import numbers
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,30 @@ class TableEstimator(TaskTags):
             return np.asarray(probability)
         share = (1 + outputs) / 2
         return np.clip(share, 0.0, 1.0)
+
+
+def fingerprint(
+    model: Any,
+    x: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    z: np.ndarray | None,
+) -> str:
+    """Digits that tell rows (n, d) with these targets (n,) from others, or from the
+    same in another order, as a model reads them."""
+    units = model._units
+    hashed = blake2b(digest_size=16)
+    for start in range(0, len(x), BLOCK):
+        stop = start + BLOCK
+        inputs = units.inputs(x[start:stop])
+        hashed.update(inputs.numpy().tobytes())
+    numbers = units.target(target)
+    hashed.update(numbers.numpy().tobytes())
+    if weights is not None and np.ptp(weights) > 0:
+        hashed.update(weights.tobytes())
+    if z is not None:
+        hashed.update(z.tobytes())
+    return hashed.hexdigest()
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:

@@ -1,7 +1,6 @@
 """The table of a fit, and what the fit knows of it, as a description reads them."""
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from kerhrm.description.describe import Known
 from kerhrm.description.rows import DescribedRows
 from kerhrm.description.split import Split, likely_split
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._base import BLOCK
+from kerhrm.estimators._base import fingerprint
 from kerhrm.estimators._parameters import fit_options
 from kerhrm.estimators._start import GivenRows
 from kerhrm.heterogeneity.residuals import spread_ties
@@ -139,30 +138,6 @@ class FittedTable:
         else:
             predictions = (outputs + 1) / 2
         return self.rows.y - predictions
-
-
-def fingerprint(
-    model: Any,
-    x: np.ndarray,
-    target: np.ndarray,
-    weights: np.ndarray | None,
-    z: np.ndarray | None,
-) -> str:
-    """Digits that tell rows (n, d) with these targets (n,) from others, or from the
-    same in another order, as a model reads them."""
-    units = model._units
-    hashed = blake2b(digest_size=16)
-    for start in range(0, len(x), BLOCK):
-        stop = start + BLOCK
-        inputs = units.inputs(x[start:stop])
-        hashed.update(inputs.numpy().tobytes())
-    numbers = units.target(target)
-    hashed.update(numbers.numpy().tobytes())
-    if weights is not None and np.ptp(weights) > 0:
-        hashed.update(weights.tobytes())
-    if z is not None:
-        hashed.update(z.tobytes())
-    return hashed.hexdigest()
 
 
 def _check_alike(

@@ -15,8 +15,12 @@ from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning, warn
-from kerhrm.estimators._base import all_or_nothing, computation, finish
-from kerhrm.estimators._described import fingerprint
+from kerhrm.estimators._base import (
+    all_or_nothing,
+    computation,
+    fingerprint,
+    finish,
+)
 from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
 from kerhrm.estimators._parameters import FitOptions, fit_options
