@@ -165,13 +165,13 @@ def figures(tables: Frames) -> Figures:
     curve = tables[CURVE]
     growth = tables[GROWTH].set_index("method")
     means = curve.groupby(["method", "n"]).mean(numeric_only=True)
-    figure = Figure((7.2, 4.6), layout="constrained")
+    figure = Figure((5.5, 4.8), layout="constrained")
     (accuracy, worst), (seconds, memory) = figure.subplots(2, 2, sharex=True)
     for axis, quantity, title in (
-        (accuracy, "test_acc", "test accuracy, colours reversed"),
-        (worst, "worst_acc", "accuracy in the worst environment"),
-        (seconds, "cpu_seconds", "processor seconds of a fit"),
-        (memory, "memory_gb", "largest memory, GB"),
+        (accuracy, "test_acc", "accuracy, colours reversed"),
+        (worst, "worst_acc", "worst accuracy"),
+        (seconds, "cpu_seconds", "processor seconds"),
+        (memory, "memory_gb", "memory, GB"),
     ):
         draw(axis, means, quantity)
         axis.set_title(title, loc="left", fontsize=10)

@@ -107,7 +107,7 @@ def test_the_notebook_of_stand_ins_says_so_first(
         for cell in nbformat.read(target, 4).cells
         for output in cell.get("outputs", [])
     ]
-    assert outputs[0].startswith("# Classification with spurious correlation")
+    assert outputs[0].startswith("# Table 1: Classification with spurious correlation")
     title, about = outputs[0].split("\n\n", 1)
     assert "stand-ins for the house sales" in title
     assert about.startswith("**No finding: these are stand-ins for the house sales")

@@ -12,6 +12,7 @@ from kerhrm.methods.registry import METHODS
 from kerhrm_paper.data.draws import Split
 from kerhrm_paper.studies import scale_curve
 from kerhrm_paper.studies.registry import STUDIES
+from tests.unit.reporting.legible import assert_legible
 
 ROOT = Path(__file__).parents[3]
 SELECTED = ROOT / STUDIES["scale_curve"].files_read["selected"]
@@ -49,6 +50,7 @@ def test_seconds_that_grow_like_a_power_have_its_exponent() -> None:
     assert growth.loc["eiil", "memory_exponent"] == pytest.approx(1)
     assert growth.drop("eiil").isna().all(axis=None)
     (figure,) = scale_curve.figures(tables).values()
+    assert_legible(figure)
     texts = {text.get_text() for axis in figure.axes for text in axis.texts}
     assert texts == {"EIIL: $n^{1.50}$", "EIIL: $n^{1.00}$"}
 
