@@ -62,6 +62,9 @@ class CapturedStep:
         graph.capture_begin(capture_error_mode="thread_local")
         try:
             self.loss = self.step(self.number)
-        finally:
-            graph.capture_end()
+        except BaseException:  # which says more than that the recording has failed
+            with contextlib.suppress(RuntimeError):
+                graph.capture_end()
+            raise
+        graph.capture_end()
         return graph
