@@ -69,7 +69,7 @@ class FittedTable:
         z = None
         if given.auxiliary is not None and model._columns is not None:
             z = model._columns.read(given.auxiliary, n, given.X)
-        _check_alike(model, x, target, weights, z)
+        _check_alike(model, (x, target, weights, z))
         labels = model._units.target(target)
         if model._task == "classification":
             signs = labels.double().numpy()
@@ -140,21 +140,19 @@ class FittedTable:
         return self.rows.y - predictions
 
 
-def _check_alike(
-    model: Any,
-    x: np.ndarray,
-    target: np.ndarray,
-    weights: np.ndarray | None,
-    z: np.ndarray | None,
-) -> None:
-    """Refuse rows that are not those of a model's fit, in their order."""
+def _check_alike(model: Any, rows: tuple[Any, ...]) -> None:
+    """Refuse rows that are not those of a model's fit, in their order.
+
+    They are what :func:`~kerhrm.estimators._base.fingerprint` takes, inputs first.
+    """
+    x, *_ = rows
     n = len(x)
     n_fit = len(model.environments_)
     hint = "give the table of the fit, as it was then"
     if n != n_fit:
         problem = f"the fit had {n_fit} rows, and these are {n}"
         raise KerhrmError(problem, hint)
-    if fingerprint(model, x, target, weights, z) != model._fingerprint:
+    if fingerprint(model, *rows) != model._fingerprint:
         problem = "these are other rows than those of the fit, or in another order"
         hint = f"{hint}, with its targets and weights"
         raise KerhrmError(problem, hint)
