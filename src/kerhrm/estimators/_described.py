@@ -21,8 +21,8 @@ from kerhrm.heterogeneity.residuals import spread_ties
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.networks.base import resolve_device
 from kerhrm.randomness import stream
-from kerhrm.tables.arrays import read_target, read_weights
 from kerhrm.tables.data import read_features
+from kerhrm.tables.targets import read_target, read_weights
 
 NOISE = "this may be noise of two kinds"
 #: what no number of rows shows to the pre-test

@@ -36,10 +36,10 @@ from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
-from kerhrm.tables.arrays import read_target
 from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import read_features
 from kerhrm.tables.loaders import unloaded
+from kerhrm.tables.targets import read_target
 
 
 class FittedInvariant(Describing, WithOptions, TableEstimator):

@@ -14,10 +14,6 @@ from kerhrm.estimators._parameters import draw_seed, is_module, network_of
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
-from kerhrm.tables.arrays import (
-    read_target,
-    read_weights,
-)
 from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import (
     Units,
@@ -33,6 +29,7 @@ from kerhrm.tables.distinct import (
 )
 from kerhrm.tables.labels import environment_labels
 from kerhrm.tables.loaders import LOADERS, unloaded
+from kerhrm.tables.targets import read_target, read_weights
 from kerhrm.tables.unusual import (
     rows_of_the_fit,
     telling_auxiliary,

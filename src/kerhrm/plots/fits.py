@@ -16,13 +16,9 @@ from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style
 from kerhrm.plots.drawing import interval
 from kerhrm.plots.models import check_comparable, named_models
 from kerhrm.plots.table import read
-from kerhrm.tables.arrays import (
-    column,
-    family,
-    read_target,
-    read_values,
-)
+from kerhrm.tables.arrays import column, family
 from kerhrm.tables.labels import in_category_order, read_labels
+from kerhrm.tables.targets import read_target, read_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
-from kerhrm.tables.arrays import column, read_target
+from kerhrm.tables.arrays import column
 from kerhrm.tables.data import read_features
 from kerhrm.tables.labels import read_labels
+from kerhrm.tables.targets import read_target
 
 
 class Rows(NamedTuple):

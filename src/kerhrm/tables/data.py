@@ -19,6 +19,7 @@ from kerhrm.tables.arrays import (
     dense,
     family,
     frame,
+    has_underscore,
     is_frame,
     is_number,
     merges,
@@ -63,9 +64,9 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
             problem = f"two columns are called {name!r}"
             raise KerhrmError(problem, "rename or drop one of them")
     _check_column_order(estimator, names, reset=reset)
-    # their numbers would depend on the unit that the dates are stored in
-    dates = any(dtype.kind in doubtful for dtype in _dtypes(X)) or _has_times(X)
-    refusal = _not_a_number(X) if dates else None
+    # numbers of dates would depend on the unit that they are stored in
+    dates = any(dtype.kind in doubtful for dtype in _dtypes(X))
+    refusal = _not_a_number(X) if dates or _has_misread_cells(X) else None
     if refusal is not None:
         raise refusal
     X = _missing_as_nan(X)
@@ -126,18 +127,22 @@ def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
             raise KerhrmError(problem, "subtract the column's minimum")
 
 
-def _has_times(X: Any) -> bool:
-    """Whether objects are times of NumPy, which are numbers in some units."""
+def _has_misread_cells(X: Any) -> bool:
+    """Whether NumPy would read cells as numbers that they are not.
+
+    Its times are numbers in some unit, and text as 1_000 is one by Python's grammar.
+    """
     cells: Any = ()
     if isinstance(X, pd.DataFrame):
-        objects = X.select_dtypes(object)
-        cells = objects.to_numpy().flat
-    elif isinstance(X, np.ndarray) and X.dtype == object:
+        objects = X.select_dtypes([object, "string"])
+        cells = objects.to_numpy(dtype=object).flat
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "OU":
         cells = X.flat
     elif isinstance(X, list | tuple):
         rows = (row for row in X if isinstance(row, list | tuple))
         cells = itertools.chain.from_iterable(rows)
-    return any(isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells)
+    times = np.datetime64 | np.timedelta64
+    return any(isinstance(cell, times) or has_underscore(cell) for cell in cells)
 
 
 def _missing_as_nan(X: Any) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.tables.arrays import check_order, column, kind
 from kerhrm.tables.index import first_row
-from kerhrm.tables.wording import escaped, visible
+from kerhrm.tables.wording import names_of
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,7 @@ def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
         problem = f"{what} are missing in {n_missing} rows, the first is {first}"
         raise KerhrmError(problem, "drop these rows, or label them")
     codes, distinct = _factorise(values, what)
-    seen: dict[str, Any] = {}
-    names = []
-    for label in distinct:
-        name = str(label) or "''"
-        looks = visible(str(label)) or "''"
-        if looks in seen:
-            raise _same_name(what, seen[looks], label, looks)
-        seen[looks] = label
-        names.append(name)
-    return Labels(codes, names)
+    return Labels(codes, names_of(distinct, what))
 
 
 def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarray:
@@ -85,17 +76,6 @@ def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarr
         text += " give labels that several rows share"
         warn(text, DataWarning)
     return labels.codes
-
-
-def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
-    """Two labels that look alike; of text, the eye misses a blank or a sign."""
-    hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
-    if isinstance(first, str) and isinstance(second, str):
-        hint = f"give pd.Series({what}).str.strip() if they are one, or rename one"
-    first_text = escaped(shown(first))
-    second_text = escaped(shown(second))
-    problem = f"{what} {first_text} and {second_text} have the same name, {name}"
-    return KerhrmError(problem, hint)
 
 
 def in_category_order(labels: Any, names: list[str]) -> list[str]:

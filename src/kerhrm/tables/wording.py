@@ -3,8 +3,10 @@
 import re
 import shlex
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from kerhrm.errors import KerhrmError, shown
 
 #: signs without width that change nothing else, and joiners next to no letter that they
 #: shape
@@ -26,6 +28,34 @@ def visible(text: str) -> str:
         text = _UNSEEN.sub("", text)
         text = _BLANK.sub(" ", text)
     return text.strip()
+
+
+def names_of(labels: Iterable[Any], what: str) -> list[str]:
+    """Names of distinct labels, ``what`` in the plural.
+
+    Raises KerhrmError if two look the same, as 1 and "1", or a word with a blank.
+    """
+    names = []
+    seen: dict[str, Any] = {}
+    for label in labels:
+        text = str(label)
+        name = visible(text) or "''"
+        if name in seen:
+            raise _same_name(what, seen[name], label, name)
+        seen[name] = label
+        names.append(text or "''")
+    return names
+
+
+def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
+    """Two labels that look alike; of text, the eye misses a blank or a sign."""
+    hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
+    if isinstance(first, str) and isinstance(second, str):
+        hint = f"give pd.Series({what}).str.strip() if they are one, or rename one"
+    first_text = escaped(shown(first))
+    second_text = escaped(shown(second))
+    problem = f"{what}: {first_text} and {second_text} have the same name, {name}"
+    return KerhrmError(problem, hint)
 
 
 def escaped(name: str) -> str:

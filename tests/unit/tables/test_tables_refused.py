@@ -112,6 +112,18 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     "numbers beyond float64": ([[10**400, 1]] * N, "a number that float64 cannot"),
     "a tensor without numbers": (torch.empty(N, 2, device="meta"), "on meta"),
     "a sparse tensor": (torch.from_numpy(X).to_sparse(), "NumPy cannot read"),
+    "Python's digits in text": (
+        [["1_000", 0.5], *X[1:].tolist()],
+        "column 0 must hold numbers; got '1_000' in row 0",
+    ),
+    "Python's digits in an array of text": (
+        np.array([["0.5", "1_000"], *X[1:].astype(str).tolist()]),
+        "column 1 must hold numbers; got '1_000' in row 0",
+    ),
+    "Python's digits in a column of text": (
+        FRAME.assign(size=pd.Series(["1_000", *["2"] * (N - 1)], dtype="string")),
+        "column 'size' must hold numbers; got '1_000' in index 0",
+    ),
     "text with a line break": (np.full((N, 1), "a\nb"), "got 'a b' in row 0"),
     "a dictionary": ({"a": X[:, 0]}, "X cannot be used: .* not 'dict'; give a Data"),
 }
@@ -153,6 +165,21 @@ BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
     "complex numbers": (Y + 1j, "got complex numbers", "got complex numbers"),
     "dates": (pd.Series(DAYS), "", "must hold numbers; got dates"),
     "words": (LABELS, "", "must hold numbers in a regression; got '[ab]' in row 0"),
+    "Python's digits in text": (
+        ["1_000", *Y[1:].astype(str)],
+        "",
+        "must hold numbers in a regression; got '1_000' in row 0",
+    ),
+    "a blank after a class": (
+        np.where(CLASS, "yes", "yes "),
+        "y: 'yes' and 'yes ' have the same name, yes; give pd.Series.y..str.strip",
+        "",
+    ),
+    "a blank after some of a class": (
+        ["yes", "yes ", "no"] * 20,
+        "y: 'yes' and 'yes ' have the same name",
+        "",
+    ),
     "another order": (SERIES.sort_values(), "another order", "another order"),
     "rows of several lengths": (
         [[1], [2, 3]] * 30,
@@ -235,6 +262,7 @@ BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
     "two dimensions": (WEIGHTS[:, None], r"shape \(60,\); got shape \(60, 1\)"),
     "a number": (2.0, r"shape \(60,\); got shape \(\)"),
     "a word": ("balanced", "must be numbers; got 'balanced'"),
+    "Python's digits in text": (["1_0"] * N, "must be numbers; got .'1_0'"),
     "a mask": (np.ma.array(WEIGHTS, mask=CLASS), "it is not in 30 rows"),
     "NA": (pd.Series(WEIGHTS).astype("Float64").mask(CLASS > 0), "index"),
     "dates": (DAYS, "sample_weight must be numbers"),
