@@ -8,6 +8,7 @@ from kerhrm_paper.reporting.auxiliary_figure import auxiliary
 from kerhrm_paper.reporting.change_figure import changes, parted
 from kerhrm_paper.reporting.crossed_figure import crossed, is_crossed
 from kerhrm_paper.reporting.grid_figure import grid, is_grid
+from kerhrm_paper.reporting.iteration_figure import figure2
 from kerhrm_paper.reporting.period_figure import figure3
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.reporting.seed_figure import every_seed
@@ -78,7 +79,7 @@ def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure 
         return crossed(scores)
     first = str(cells["setting"].iloc[0])
     if first.startswith("iteration="):
-        return figures.figure2(cells)
+        return figure2(cells)
     if first.startswith("period="):
         return figure3(cells, mark)
     if first.startswith("low="):

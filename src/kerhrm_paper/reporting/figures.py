@@ -1,4 +1,4 @@
-"""What figures of tables share: style, colours, bands, legends; and Figure 2."""
+"""What figures of tables share: style, colours, bands, legends."""
 
 import re
 import textwrap
@@ -16,12 +16,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from scipy.optimize import isotonic_regression
 
 from kerhrm.files import atomic
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import METRICS, primary, where
+from kerhrm_paper.evaluation.tables import METRICS, primary
 
 #: inches; the text width of the paper's style
 WIDTH = 5.5
@@ -49,6 +49,16 @@ DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}  #: of curves
 #: colours and markers of methods without a colour of their own, in turn
 FURTHER = "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
 FURTHER_MARKERS = "s", "^", "D"
+#: references that are lines of the figures of seeds and of house prices, with their
+#: names there
+REFERENCES: dict[str, tuple[str, Any]] = {
+    "ref: predict zero": ("predict zero", ":"),
+    "ref: least squares on S": ("least squares on the invariant features", "-."),
+    "ref: invariant ceiling": ("bound of the invariant features", "-."),
+    "ref: least squares": ("least squares", "-."),
+    "ref: each period's own mean": ("each period's own mean", ":"),
+    "ref: predict the mean": ("mean of the training rows", (0, (5, 2))),
+}
 #: value and colour of curves' right ends, by the name that stands there
 Ends = dict[str, tuple[float, str]]
 #: of files that may hold no date and no version, by format
@@ -88,120 +98,6 @@ def save_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
             dpi=dpi,
             metadata=dict.fromkeys(METADATA["png"]),
         )
-
-
-#: Figure 2's curves: name in the legend, colour, marker, line
-CURVES: dict[str, tuple[str, str, str, Any]] = {
-    "train_acc": ("training accuracy", "#E69F00", "o", (0, (4, 1.5))),
-    "test_acc": ("test accuracy", "#0072B2", "s", "-"),
-    "d_kl": ("KL divergence", "#009E73", "D", "-"),
-}
-#: references that are lines of the figures of seeds and of house prices, with their
-#: names there
-REFERENCES: dict[str, tuple[str, Any]] = {
-    "ref: predict zero": ("predict zero", ":"),
-    "ref: least squares on S": ("least squares on the invariant features", "-."),
-    "ref: invariant ceiling": ("bound of the invariant features", "-."),
-    "ref: least squares": ("least squares", "-."),
-    "ref: each period's own mean": ("each period's own mean", ":"),
-    "ref: predict the mean": ("mean of the training rows", (0, (5, 2))),
-}
-#: Figure 2's columns, the method of each
-COURSES = {
-    "KerHRM (linear predictor)": "our version",
-    "KerHRM (authors' code)": "authors' code",
-}
-
-
-def figure2(cells: pd.DataFrame) -> Figure:
-    """Accuracy, and below it the divergence of the environments, over ``iteration=0``,
-    ...
-
-    A column for each of :data:`COURSES` that has cells; both begin with ERM on the
-    reduced features.
-    """
-    cells = split(cells, "t")
-    cells = cells.astype({"t": int})
-    known = set(cells["method"])
-    methods = [method for method in COURSES if method in known]
-    is_start = cells["t"] == 0
-    is_erm = is_start & (cells["method"] == methods[0])
-    spans = []
-    for method in methods:
-        of_method = where(cells, method=method)
-        iterations = of_method["t"]
-        spans.append(iterations.max() + 2)
-    widest = max(spans)
-    widths = np.clip(spans, widest / 2, None)
-    with style():
-        figure, grid = subplots(
-            2,
-            len(methods),
-            figsize=(WIDTH, 3.7),
-            sharex="col",
-            sharey="row",
-            height_ratios=(1.6, 1),
-            width_ratios=widths,
-        )
-        columns = zip(methods, grid.T, strict=True)
-        for method, (above, below) in columns:
-            is_method = cells["method"] == method
-            of_version = cells[is_erm | is_method]
-            of_version = of_version.sort_values("t")
-            _draw_accuracies(above, of_version)
-            above.set_title(COURSES[method], loc="left")
-            _draw_curve(below, of_version, "d_kl")
-            below.set_xlabel("iteration")
-            ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10])
-            below.xaxis.set_major_locator(ticks)
-        accuracy_axis = grid[0, 0]
-        accuracy_axis.set_ylabel("accuracy")
-        accuracy_axis.set_ylim(0, 1)
-        divergence_axis = grid[1, 0]
-        divergence_axis.set_ylabel("KL divergence\nof P(Y | C) (nats)")
-        tops = [axis.dataLim.y1 for axis in grid[1]]
-        highest = max(tops)
-        divergence_axis.set_ylim(0, 1.15 * highest)  # room for markers
-        entries, _ = accuracy_axis.get_legend_handles_labels()
-        heading = f"bands: {intervals(cells)}"
-        finish(figure, entries, heading=heading, columns=2)
-    return figure
-
-
-def _draw_accuracies(axis: Axes, cells: pd.DataFrame) -> None:
-    """Accuracies of a version by iteration, and what they are compared with."""
-    _draw_curve(axis, cells, "train_acc")
-    _draw_curve(axis, cells, "test_acc")
-    of_erm = where(cells, t=0, metric="test_acc")
-    for accuracy in of_erm["mean"]:
-        axis.annotate(
-            "ERM",
-            (0, accuracy),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=GREY,
-        )
-    axis.axhline(0.5, label="chance", color=GREY, linestyle=":", linewidth=1)
-    label, line = REFERENCES["ref: invariant ceiling"]
-    axis.axhline(0.8, label=label, color=GREY, linestyle=line, linewidth=1)
-    axis.tick_params(labelbottom=False)
-
-
-def _draw_curve(axis: Axes, cells: pd.DataFrame, metric: str) -> None:
-    """A metric of a version by iteration."""
-    label, colour, marker, line = CURVES[metric]
-    curve(
-        axis,
-        "t",
-        where(cells, metric=metric),
-        label=label,
-        color=colour,
-        marker=marker,
-        markersize=3.5,
-        linestyle=line,
-    )
 
 
 def split(cells: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from kerhrm_paper.evaluation.bands import UNPRINTED
 from kerhrm_paper.evaluation.tables import primary
 from kerhrm_paper.reporting import draw, figures, forest, seed_figure
 from kerhrm_paper.reporting.figures import METHODS
+from kerhrm_paper.reporting.iteration_figure import figure2
 from kerhrm_paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
 from tests.unit.reporting.legible import assert_legible
@@ -54,7 +55,7 @@ def _closed() -> object:
 
 def test_figure_2_draws_the_means_of_its_table() -> None:
     cells = REFERENCE.cells("figure2")
-    axis, *_ = figures.figure2(cells).axes
+    axis, *_ = figure2(cells).axes
     lines = {line.get_label(): line for line in axis.get_lines()}
     is_linear = cells["method"] == "KerHRM (linear predictor)"
     is_linear &= cells["metric"] == "test_acc"
