@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from kerhrm.files import write_text
-from kerhrm_paper.evaluation.tables import RESULTS, WORST, primary, where
+from kerhrm_paper.evaluation.tables import RESULTS, primary, where
 from kerhrm_paper.reporting.page import framed, page
 
 Kind = Literal["markdown", "latex", "html"]
@@ -26,14 +26,6 @@ TITLES = {
     "mse": "mean squared error",
     "d_kl": "divergence of P(Y | C) between the inferred environments",
 }
-#: order of selection criteria
-PANEL = (
-    "pooled validation",
-    "worst inferred environment",
-    "worst true environment",
-    "library defaults",
-    "oracle",
-)
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$<>&])")
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -259,126 +251,3 @@ def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
     if kind == "html":
         return f"{text}<br><small>{paper}</small>"
     return f"{text} {paper}"
-
-
-def answer(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mean result of every method over the settings of each of the paper's tables, and
-    the paper's.
-
-    ``here`` and ``paper`` are of the metric that the paper prints, ``worst`` is of the
-    worst test environment.  Only settings for which the paper has values count where a
-    method has any.  Tables with a row for each test environment are left out: what is
-    printed of them is other papers', and has no mean.
-    """
-    is_of_environment = cells["setting"].str.match(r"\w_test=")
-    cells = cells[primary(cells) & ~is_of_environment]
-    is_printed = cells["paper"].notna()
-    printed = cells.loc[is_printed, "table"]
-    is_of_paper = cells["table"].isin(printed)
-    is_result = cells["metric"].isin(RESULTS)
-    rows = cells[is_of_paper & is_result]
-    is_worst = rows["metric"].isin(WORST)
-    means = rows["mean"]
-    here = means.mask(is_worst)
-    worst = means.where(is_worst)
-    rows = rows.assign(here=here, worst=worst)
-    columns = ["here", "paper", "worst"]
-    means = rows.pivot_table(columns, "method", "table", sort=False)
-    means = means.swaplevel(axis=1)
-    means = means.sort_index(axis=1)
-    means = means.rename_axis(None)
-    means = means.rename_axis([None, None], axis=1)
-    return means.map(_number)
-
-
-def _number(value: float) -> str:
-    """With three decimals; empty where there is none."""
-    return "" if pd.isna(value) else f"{value:.3f}"
-
-
-def criteria(cells: pd.DataFrame) -> pd.DataFrame:
-    """Means over the settings by selection criterion, of methods that several have
-    chosen for.
-
-    The oracle chooses on test points: a bound, not a result.  The training accuracy
-    next to a test accuracy shows a method that is worse than its features allow on
-    both.
-    """
-    metrics = [*results_of(cells), "train_acc"]
-    is_shown = cells["metric"].isin(metrics)
-    rows = cells[is_shown]
-    by_method = rows.groupby("method")
-    n_criteria = by_method["selection"].transform("nunique")
-    rows = rows[n_criteria > 1]
-    if rows.empty:
-        return rows
-    index = ["metric", "method"]
-    wide = rows.pivot_table("mean", index, "selection", sort=False)
-    return wide[_in_order(wide)]
-
-
-def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """What each criterion has selected: a row for each option of a method.
-
-    ``selected`` is of :meth:`~kerhrm_paper.config.config.Config.selected`.  Columns are
-    the data set, the method, the option and the criteria, with the selected values.
-    """
-    keys = ["selected on", "method", "option"]
-    rows = []
-    for data, method, criterion, options in selected:
-        for option in sorted(options):
-            value = spelled_value(options[option])
-            row = (data, method, option, criterion, value)
-            rows.append(row)
-    columns = [*keys, "selection", "value"]
-    long = pd.DataFrame(rows, columns=columns)
-    distinct = long[keys].drop_duplicates()
-    order = pd.MultiIndex.from_frame(distinct)
-    wide = long.pivot(index=keys, columns="selection", values="value")
-    criteria = _in_order(wide)
-    wide = wide.reindex(order)[criteria]
-    wide = wide.fillna("").reset_index()
-    return wide.rename_axis(None, axis=1)
-
-
-def without_repeats(rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
-    """Rows to be read: a key is shown where it, or one before it, changes."""
-    shown = {}
-    for i, key in enumerate(keys, 1):
-        outer = keys[:i]
-        above = rows[[*outer]]
-        is_same = above == above.shift()
-        repeats = is_same.all(axis=1)
-        column = rows[key]
-        shown[key] = column.mask(repeats, "")
-    return rows.assign(**shown)
-
-
-def _in_order(criteria: Iterable[str]) -> list[str]:
-    """Selection criteria in the order of :data:`PANEL`, others behind them."""
-    order = [*PANEL, *criteria]
-    return sorted(criteria, key=order.index)
-
-
-def spelled(options: Mapping[str, Any]) -> str:
-    """Options in one line, by name; a list of one value as this value.
-
-    Examples
-    --------
-    >>> spelled({"k": [25], "alpha": [0.0, 1.0], "loss": "squared"})
-    'alpha=[0, 1], k=25, loss=squared'
-    """
-    words = [f"{name}={spelled_value(options[name])}" for name in sorted(options)]
-    return ", ".join(words)
-
-
-def spelled_value(value: Any) -> str:
-    """A value of an option; a list of one value as this value."""
-    if isinstance(value, list):
-        texts = [spelled_value(item) for item in value]
-        if len(texts) == 1:
-            return texts[0]
-        return f"[{', '.join(texts)}]"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)

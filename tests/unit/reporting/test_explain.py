@@ -17,7 +17,7 @@ from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.options import RunOptions
 from kerhrm_paper.reporting.run import Run
-from kerhrm_paper.reporting.tables import hyperparameters
+from kerhrm_paper.reporting.summaries import hyperparameters
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.arrays import save_stacked
 from kerhrm_paper.runs.locks import TEMPORARY

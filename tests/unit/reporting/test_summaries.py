@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kerhrm_paper.evaluation.tables import primary
-from kerhrm_paper.reporting import tables
+from kerhrm_paper.reporting import summaries
 from kerhrm_paper.reporting.run import Run
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -15,7 +15,7 @@ REFERENCE = Run(RESULTS / "reference")
 
 def test_a_criterion_has_the_mean_over_the_settings() -> None:
     cells = REFERENCE.cells("table1")
-    found = tables.criteria(cells)
+    found = summaries.criteria(cells)
     is_own = cells["method"] == "EIIL"
     is_own &= cells["metric"] == "test_acc"
     shown = found.loc[("test_acc", "EIIL")]
@@ -28,7 +28,7 @@ def test_a_criterion_has_the_mean_over_the_settings() -> None:
 
 def test_the_answer_is_the_mean_over_settings() -> None:
     cells = REFERENCE.cells("table1", "table3")
-    found = tables.answer(cells)
+    found = summaries.answer(cells)
     is_own = cells["table"] == "table3"
     is_own &= cells["method"] == "KerHRM"
     is_own &= cells["metric"] == "mean_error"
@@ -50,14 +50,14 @@ def test_the_answer_has_the_worst_test_environment() -> None:
     worst = results.assign(metric="worst_acc", paper=float("nan"))
     worst["mean"] = worst["mean"] / 2
     both = pd.concat([cells, worst])
-    found = tables.answer(both)
+    found = summaries.answer(both)
     kinds = found.columns.get_level_values(1)
     assert set(kinds) == {"here", "paper", "worst"}
     here = found["table1", "here"].astype(float)
     halved = found["table1", "worst"].astype(float)
     half = here.to_numpy() / 2
     assert halved.to_numpy() == pytest.approx(half, abs=0.001)
-    before = tables.answer(cells)
+    before = summaries.answer(cells)
     pd.testing.assert_frame_equal(found[before.columns], before)
 
 
@@ -65,5 +65,5 @@ def test_the_answer_is_of_the_papers_tables() -> None:
     """Printed numbers of other papers, by test environment, are no part of it."""
     cells = REFERENCE.cells("table1", "ednil_adult")
     assert cells.loc[cells["table"] == "ednil_adult", "paper"].notna().any()
-    found = tables.answer(cells)
+    found = summaries.answer(cells)
     assert set(found.columns.get_level_values(0)) == {"table1"}
