@@ -24,9 +24,9 @@ from torch.nn.functional import one_hot, pad
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.labels import label_bins, label_information
+from kerhrm.algorithm.minimisers import minimisers
 from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.options import AuxiliaryOptions
-from kerhrm.algorithm.penalties import minimisers
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.randomness import stream

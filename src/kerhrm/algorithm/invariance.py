@@ -21,8 +21,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm.minimisers import minimisers
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import Risks, minimisers, solve
+from kerhrm.algorithm.penalties import Risks, solve
 from kerhrm.algorithm.problem import Problem, weighted_moments
 from kerhrm.algorithm.records import Direction, Directions, Memberships, predict_linear
 from kerhrm.options import Task

@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.invariance import environment_risks, learn_directions
+from kerhrm.algorithm.minimisers import minimisers
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import minimisers
 from kerhrm.algorithm.records import Memberships
 from kerhrm.methods.erm import train_erm
 from kerhrm.methods.inputs import Fitted, Inputs

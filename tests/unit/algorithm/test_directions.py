@@ -17,9 +17,9 @@ from kerhrm.algorithm.invariance import (
 )
 from kerhrm.algorithm.loop import select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Memberships
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.options import Task
 
 N = 40

@@ -12,14 +12,9 @@ from soft_environments import Data, data
 from torch import Tensor
 
 from kerhrm import KerhrmError
-from kerhrm.algorithm.penalties import (
-    PENALTIES,
-    GradientVariance,
-    Penalty,
-    Risks,
-    minimisers,
-    solve,
-)
+from kerhrm.algorithm.minimisers import minimisers
+from kerhrm.algorithm.penalties import GradientVariance, Penalty, Risks, solve
+from kerhrm.algorithm.registry import PENALTIES
 
 
 class RiskVariance(Penalty):

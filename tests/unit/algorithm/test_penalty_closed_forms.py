@@ -11,12 +11,12 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.penalties import (
-    PENALTIES,
     GradientVariance,
     Penalty,
     WhitenedGradientVariance,
     solve,
 )
+from kerhrm.algorithm.registry import PENALTIES
 
 METRICS = {False: GradientVariance(), True: WhitenedGradientVariance()}
 

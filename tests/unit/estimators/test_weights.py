@@ -24,8 +24,8 @@ from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.mixture import fit_mixture
-from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.features.ridge_path import RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")

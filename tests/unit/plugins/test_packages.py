@@ -108,7 +108,7 @@ def test_registries_are_sorted_and_names_are_taken_once(
         ("methods", "kerhrm.methods.registry:METHODS", "not a Method called mine"),
         (
             "penalties",
-            "kerhrm.algorithm.penalties:PENALTIES",
+            "kerhrm.algorithm.registry:PENALTIES",
             "not a subclass of Penalty",
         ),
         ("data_sets", "kerhrm_paper.data.registry:DATA_SETS", "not a Generator"),
@@ -175,13 +175,13 @@ def test_one_module_has_a_method_and_a_penalty(first: str, tmp_path: Path) -> No
         tmp_path, "both", {f"kerhrm.{kind}": one for kind, one in groups.items()}
     )
     code = f"from kerhrm.plugins import load_entry; {first}\n"
-    code += "from kerhrm import METHODS as M; from kerhrm.algorithm import penalties\n"
+    code += "from kerhrm import METHODS as M; from kerhrm.algorithm import registry\n"
     code += "import kerhrm_paper.data.registry as r; import both\n"
     code += (
         "assert M['kerhrm_twice'] is both.METHOD, r.DATA_SETS['mine'] is both.DATA\n"
     )
-    code += "assert M['kerhrm_twice'].options().penalty in penalties.PENALTIES\n"
-    code += "assert penalties.PENALTIES['twice'] is both.Twice"
+    code += "assert M['kerhrm_twice'].options().penalty in registry.PENALTIES\n"
+    code += "assert registry.PENALTIES['twice'] is both.Twice"
     run(code, tmp_path)
 
 
