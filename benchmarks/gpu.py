@@ -19,7 +19,7 @@ import matplotlib as mpl
 import pandas as pd
 import torch
 
-from benchmarks import gpu_jobs, gpu_stages
+from benchmarks import gpu_cases, gpu_jobs, gpu_stages
 from kerhrm.errors import KerhrmError
 from kerhrm.features.map import KERNEL_ENTRY
 from kerhrm.files import write_text
@@ -81,11 +81,11 @@ def main(arguments: list[str]) -> int:
 
 def check_card() -> None:
     """Refuse a machine without a card, or with one that is too small."""
-    device = torch.device(gpu_stages.CARD)
+    device = torch.device(gpu_cases.CARD)
     if device.type == "cpu":  # of the tests
         return
-    resolve_device(gpu_stages.CARD)
-    n = max(gpu_stages.N)
+    resolve_device(gpu_cases.CARD)
+    n = max(gpu_cases.N)
     what = f"the kernel of {n} points"
     require_on_gpu(KERNEL_ENTRY * n**2, what, "free the GPU", device)
 
@@ -116,7 +116,7 @@ def measured(part: str, target: Path, seconds: float) -> bool:
 
 def part(name: str) -> None:
     """Print the rows of one part, as JSON on the last line; the CPU uses all cores."""
-    torch.set_num_threads(gpu_stages.CORES)
+    torch.set_num_threads(gpu_cases.CORES)
     found = PARTS[name]()
     print(json.dumps(found), flush=True)
 
@@ -170,10 +170,10 @@ def together(found: dict[str, Any]) -> list[str]:
     table = compared(found)
     tasks = [f"networks of {gpu_jobs.SEEDS} seeds"]
     for step in ("M_c", "M_p"):
-        tasks.append(f"{step}, n = {min(gpu_stages.N)}, as in Table 4")
+        tasks.append(f"{step}, n = {min(gpu_cases.N)}, as in Table 4")
     sums = []
-    for n in gpu_stages.N:
-        stages = ("tangent features", "Gram matrix", f"top-{gpu_stages.K} SVD")
+    for n in gpu_cases.N:
+        stages = ("tangent features", "Gram matrix", f"top-{gpu_cases.K} SVD")
         of_features = [f"{stage}, n = {n}" for stage in stages]
         chosen = [*of_features, *tasks]
         card, cpu = table.loc[chosen, ["card", "cpu"]].sum()

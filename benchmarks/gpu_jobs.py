@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 
 from benchmarks.cases import TINY
-from benchmarks.gpu_stages import CARD, CORES
+from benchmarks.gpu_cases import CARD, CORES
 from kerhrm_paper.runs.costs import measured as measured_costs
 
 ROOT = Path(__file__).parents[1]

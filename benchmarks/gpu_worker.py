@@ -9,7 +9,7 @@ import sys
 
 import torch
 
-from benchmarks.gpu_stages import (
+from benchmarks.gpu_cases import (
     N,
     moved,
     points,
