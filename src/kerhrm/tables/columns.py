@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
 from kerhrm.tables.arrays import check_values, dense
 from kerhrm.tables.cells import EXACT, TRUTH, plain, text_of
-from kerhrm.tables.dates import iso_times, starts
+from kerhrm.tables.date_formats import iso_times
+from kerhrm.tables.dates import starts
 from kerhrm.tables.index import first_row
 from kerhrm.tables.polars import of_pandas
 from kerhrm.tables.wording import listed

@@ -25,7 +25,8 @@ from kerhrm.tables.cells import (
     shows_comma,
     three_decimals,
 )
-from kerhrm.tables.dates import ORDERS, read_dates
+from kerhrm.tables.date_formats import ORDERS
+from kerhrm.tables.dates import read_dates
 from kerhrm.tables.layout import (
     LIKE_DATA,
     Layout,

@@ -6,7 +6,6 @@ several orders are possible and give other dates, or a year has two digits, the 
 not tell the order, and it must be given.
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -15,54 +14,23 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.cells import NO_NUMBER, Words, text_of
+from kerhrm.tables.date_formats import (
+    DIGITS,
+    FORMATS,
+    ISO,
+    ORDERS,
+    SHOWN,
+    has_zone,
+    times_in,
+)
 from kerhrm.tables.index import first_row
 from kerhrm.tables.wording import counted, flag, listed
 
-#: formats by the order of day, month and year: years of four digits, then of two
-ORDERS = {
-    "dmy": ("%d-%m-%Y", "%d-%m-%y", "%d-%b-%y"),
-    "mdy": ("%m-%d-%Y", "%m-%d-%y", "%b-%d-%y"),
-    "ymd": ("%Y-%m-%d", "%y-%m-%d", "%y-%b-%d"),
-}
-ISO = "ISO8601"
-#: formats that show their order
-SHOWN = (
-    ISO,
-    "%d-%b-%Y",
-    "%b-%d-%Y",
-    "%Y-%b-%d",
-    "%b-%Y",
-    "%Y-%b",
-    "%m-%Y",
-    "%Y-%m",
-)
-FORMATS = (*SHOWN, *(name for names in ORDERS.values() for name in names))
-LONGEST = 60  #: characters of a date, whose search takes their square
 MOST = 0.9  #: share of a column's numbers that are dates, from which others are errors
 CORRECT = "leave such cells empty, or correct them"
 SAMPLE = 100  #: words that most formats are ruled out by
 #: how a year of two digits is read, which its cells do not show
 CENTURY = "its years of two digits are read as 1969 to 2068; write four if they are not"
-
-_CLOCK = (
-    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?"
-    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
-)
-_CELL = re.compile(
-    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
-    rf"(?P<date>.+?)(?:(?:,?\s+|T){_CLOCK})?",
-    re.IGNORECASE,
-)
-#: what may be ISO 8601
-_ISO_CELL = re.compile(r"\s*\d{4}[\d\s./\\:,+T-]*(?:Z|UTC|GMT)?", re.IGNORECASE)
-#: 202412, 20241231, 202412312359 or 20241231235959
-_DIGITS = re.compile(r"\A((?:19|20)\d\d)(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?\Z")
-_TOGETHER = re.compile(r"(\d\d?)([a-z]{3,9})(\d\d(?:\d\d)?)", re.IGNORECASE)  #: SAS
-_MONTH = re.compile(
-    r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?",
-    re.IGNORECASE,
-)
 
 
 def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, str]:
@@ -149,22 +117,22 @@ def date_options(column: pd.Series) -> str | None:
 
 def readings(words: Sequence[str]) -> dict[str, pd.Series]:
     """Times (m,) of m words, in every format in which all of them are dates."""
-    zones = {_has_zone(word) for word in words} - {None}
+    zones = {has_zone(word) for word in words} - {None}
     if not len(words) or len(zones) > 1:
         return {}
     sample = words[:SAMPLE]
     likely = []
     for name in FORMATS:
-        times = _times(sample, name)
+        times = times_in(sample, name)
         if times.notna().all():
             likely.append(name)
     if ISO in likely:
-        times = _times(words, ISO)
+        times = times_in(words, ISO)
         if times.notna().all():
             return {ISO: times}
     found = {}
     for name in likely:
-        times = _times(words, name)
+        times = times_in(words, name)
         if times.notna().all():
             found[name] = times
     return found
@@ -232,7 +200,7 @@ def _fewest_absent(words: Sequence[str], names: Collection[str]) -> np.ndarray:
     """Words that are no dates in the format that most words have, (m,), bool."""
     absent = []
     for name in names:
-        times = _times(words, name)
+        times = times_in(words, name)
         absent.append(times.isna().to_numpy())
     return min(absent, key=np.count_nonzero)
 
@@ -244,113 +212,23 @@ def _dated(values: np.ndarray) -> np.ndarray:
     lengths = words.map(len)
     commonest = lengths.mode()[0]
     usual = lengths == commonest
-    matches = words.map(_DIGITS.fullmatch)
+    matches = words.map(DIGITS.fullmatch)
     written = matches.notna()
-    times = _times(words.tolist(), ISO)
+    times = times_in(words.tolist(), ISO)
     are_dates = written & usual & times.notna()
     return np.asarray(are_dates)
 
 
 def strangers(words: Sequence[str]) -> list[str]:
     """Words that are not written as most others are."""
-    with_zone = [word for word in words if _has_zone(word)]
-    without = [word for word in words if _has_zone(word) is False]
+    with_zone = [word for word in words if has_zone(word)]
+    without = [word for word in words if has_zone(word) is False]
     if with_zone and without:
         return min(with_zone, without, key=len)
     absent = _fewest_absent(words, FORMATS)
     all_words = np.array(words)
     others = all_words[absent]
     return others.tolist()
-
-
-def _cell(word: str) -> re.Match[str] | None:
-    """Parts of a cell, if it may be a date."""
-    return _CELL.fullmatch(word) if len(word) <= LONGEST else None
-
-
-def _has_zone(word: str) -> bool | None:
-    """Whether a time has a time zone; None: it is no time."""
-    cell = _cell(word)
-    if cell is None or cell["hour"] is None:
-        return None
-    return cell["zone"] is not None
-
-
-def iso_times(column: pd.Series) -> pd.Series:
-    """Times of text in ISO 8601, in UTC; NaT for what is not written so.
-
-    pandas alone would read "now", "today" and years before 0.
-    """
-    cells = column.map(_ISO_CELL.fullmatch, na_action="ignore")
-    written = column.where(cells.notna())
-    return pd.to_datetime(written, format=ISO, errors="coerce", utc=True)
-
-
-def _times(words: Sequence[str], name: str) -> pd.Series:
-    """Times of words in one format; NaT for those that are not written so."""
-    if name == ISO:
-        spelled = [_DIGITS.sub(_with_signs, word) for word in words]
-        texts = pd.Series(spelled, dtype=object)
-        return iso_times(texts)
-    parts = [_split(word) for word in words]
-    dates, clocks = zip(*parts, strict=True)
-    written = pd.Series(dates)
-    days = pd.to_datetime(written, format=name, errors="coerce", utc=True)
-    seconds = pd.Series(clocks)
-    since_midnight = pd.to_timedelta(seconds, unit="s")
-    return days + since_midnight
-
-
-def _with_signs(digits: re.Match[str]) -> str:
-    """A month or a time in digits alone as ISO 8601, which pandas does not read so."""
-    year, month, day, hour, minute, second = digits.groups()
-    if day is None:
-        return f"{year}-{month}"
-    date = f"{year}-{month}-{day}"
-    if hour is None:
-        return date
-    return f"{date}T{hour}:{minute}:{second or '00'}"
-
-
-def _split(word: str) -> tuple[str, float]:
-    """Date, its parts joined by "-", and seconds of the day in UTC; NaN: no time."""
-    cell = _cell(word)
-    # pandas alone would read "now", and years before 0
-    if cell is None:
-        return "", np.nan
-    date = cell["date"]
-    if not re.match(r"\w.*\d", date):
-        return "", np.nan
-    date = _TOGETHER.sub(r"\1 \2 \3", date)
-    date = _MONTH.sub(lambda month: month[1][:3], date)
-    date = re.sub(r"[\s,./-]+", "-", date)
-    return date, _seconds_of_day(cell)
-
-
-def _seconds_of_day(cell: re.Match[str]) -> float:
-    """Time of a cell in seconds since midnight, in UTC; NaN: it is no time."""
-    if cell["hour"] is None:
-        return 0.0
-    hour = float(cell["hour"])
-    minute = float(cell["minute"] or 0)
-    second = float(cell["second"] or 0)
-    half = cell["half"] or ""
-    if half:
-        if not 1 <= hour <= 12:
-            return np.nan
-        hour %= 12
-        if half.casefold().startswith("p"):
-            hour += 12
-    if hour >= 24 or minute >= 60 or second >= 60:
-        return np.nan
-    seconds = 3600 * hour + 60 * minute + second
-    zone = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", cell["zone"] or "")
-    if zone is None:
-        return seconds
-    zone_hours = int(zone[2])
-    zone_minutes = int(zone[3] or 0)
-    ahead = 3600 * zone_hours + 60 * zone_minutes
-    return seconds - ahead if zone[1] == "+" else seconds + ahead
 
 
 def starts(periods: pd.Series) -> pd.Series:
