@@ -21,12 +21,8 @@ from kerhrm.tables.data import (
     outside,
     read_features,
 )
-from kerhrm.tables.distinct import (
-    DistinctRows,
-    ordered_rows,
-    repeated_inputs,
-    split_rows,
-)
+from kerhrm.tables.distinct import DistinctRows, ordered_rows, repeated_inputs
+from kerhrm.tables.held_out import split_rows
 from kerhrm.tables.labels import environment_labels
 from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.targets import read_target, read_weights

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 import kerhrm
 from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.methods.registry import METHODS
-from kerhrm.tables.distinct import split
+from kerhrm.tables.held_out import split
 
 QUICK: dict[str, dict[str, Any]] = {
     "TangentRidge": {"n_landmarks": 50},
