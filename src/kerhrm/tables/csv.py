@@ -16,17 +16,10 @@ from pandas.api import types
 
 from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm.files import File
-from kerhrm.tables.cells import (
-    EXACT,
-    LIKE_CODE,
-    check_decimal,
-    like_codes,
-    read_cells,
-    shows_comma,
-    three_decimals,
-)
+from kerhrm.tables.cells import EXACT, LIKE_CODE, like_codes, read_cells
 from kerhrm.tables.date_formats import ORDERS
 from kerhrm.tables.dates import read_dates
+from kerhrm.tables.decimals import check_decimal, shows_comma, three_decimals
 from kerhrm.tables.layout import (
     LIKE_DATA,
     Layout,
