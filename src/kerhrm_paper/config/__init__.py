@@ -2,7 +2,8 @@
 
 - Text: ``strict_yaml`` and ``files`` read and merge, ``schema`` and ``fields`` say what
   is valid, ``invalid`` and ``causes`` word errors in one line.
-- Names: ``nameable`` spells values, ``spelling`` names; ``schemas`` has their options.
+- Names: ``values`` spells values, ``spelling`` names; ``nameable`` are options that a
+  name can give, and ``schemas`` has those of each name.
 - Cells: ``layers`` gives options, ``options`` lets the last place win; ``data_cells``,
   ``grids``, ``selection`` and ``learner_cells`` (``learner_checks``) resolve them for
   ``resolver``, which answers all questions about names; records are in ``cells``.

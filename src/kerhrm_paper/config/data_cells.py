@@ -14,12 +14,12 @@ from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.layers import Layers, changes_at
-from kerhrm_paper.config.nameable import spell_value
 from kerhrm_paper.config.options import Origins, Places, dump, entry_of, origins
 from kerhrm_paper.config.schema import FIRST_SEARCHED
 from kerhrm_paper.config.schemas import RESERVED, Schemas
 from kerhrm_paper.config.spelling import Named, tree
 from kerhrm_paper.config.strict_yaml import Tree
+from kerhrm_paper.config.values import spell_value
 from kerhrm_paper.data.generator import Generator
 from kerhrm_paper.data.registry import DATA_SETS, RAW
 from kerhrm_paper.runs.replication import Seeds

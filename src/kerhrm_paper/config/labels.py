@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key
-from kerhrm_paper.config.nameable import Nameable, spell_value
+from kerhrm_paper.config.nameable import Nameable
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Table
 from kerhrm_paper.config.spelling import Named
+from kerhrm_paper.config.values import spell_value
 
 #: options by key, each as often as a method or a data set declares it
 Declared = dict[str, list[Nameable]]

@@ -3,7 +3,7 @@
 A cell is ``DATA+option=value+.../LEARNER+option=value+...``; that text is its name in
 tables and its path.  It holds only characters that are safe everywhere: Snakemake
 splits a list of targets at a comma, and ``:`` and ``%`` trouble Windows, scp and
-Slurm's logs.  How values are spelled: :mod:`kerhrm_paper.config.nameable`.
+Slurm's logs.  How values are spelled: :mod:`kerhrm_paper.config.values`.
 """
 
 import re
@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 
 from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
 from kerhrm.errors import KerhrmError, shown, suggest
-from kerhrm_paper.config.nameable import (
-    Misspelled,
-    Schema,
-    spell_value,
-)
+from kerhrm_paper.config.nameable import Misspelled, Schema
+from kerhrm_paper.config.values import spell_value
 
 #: options of KerHRM in earlier versions, and what they are now
 RENAMED = {**KerHRMOptions.renamed, **AuxiliaryOptions.renamed}

@@ -8,8 +8,9 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.fields import closest
-from kerhrm_paper.config.nameable import Nameable, spell_value
+from kerhrm_paper.config.nameable import Nameable
 from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.values import spell_value
 
 #: signs of a range, by the attribute of what declares it
 SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}

@@ -13,8 +13,9 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
-from kerhrm_paper.config.nameable import Nameable, Schema, nameable, spell_value
+from kerhrm_paper.config.nameable import Nameable, Schema, nameable
 from kerhrm_paper.config.spelling import LONGEST, parse, spell, tree
+from kerhrm_paper.config.values import spell_value
 from kerhrm_paper.data.registry import DATA_SETS
 
 MODULE = "kerhrm.networks.modules:small_cnn"  #: an entry point that can be loaded
