@@ -96,11 +96,16 @@ main = workflow.modifier.is_main_snakefile() and workflow.is_main_process
 if started and main:
     from snakemake.cli import get_argument_parser, get_profile_dir
 
+    from kerhrm_paper.config.command_checks import (
+        check_options,
+        check_profiles,
+        check_targets,
+    )
     from kerhrm_paper.config.command_line import CommandLine
 
     COMMAND = CommandLine(sys.argv[1:], get_argument_parser())
-    checked(COMMAND.check_options)
-    checked(COMMAND.check_profiles, ROOT, get_profile_dir)
+    checked(check_options, COMMAND)
+    checked(check_profiles, COMMAND, ROOT, get_profile_dir)
 
 # The command line as it was typed: Snakemake takes a file called 007 for a number.
 if workflow.modifier.is_main_snakefile():

@@ -12,7 +12,8 @@
 - Refused are names (``names``, ``layout``, ``declared``), rows (``rows``,
   ``references``), nulls (``nulls``) and content (``content``).
 - A run: ``resolve``, ``config``, its ``mark``, its note (``written``), ``run_folder``.
-- Commands: ``command_line``, ``command_names``, ``targets``, ``own_table``.
+- Commands: ``command_line``, ``command_checks`` (``command_names``), ``targets``,
+  ``own_table``.
 
 ``alpha`` in a name passes ``schemas`` (read), ``learner_cells`` (the places that give
 it) and ``options`` (the last one wins) on its way to the method's class of options.

@@ -6,6 +6,11 @@ import pytest
 from snakemake.cli import get_argument_parser, get_profile_dir
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.command_checks import (
+    check_options,
+    check_profiles,
+    check_targets,
+)
 from kerhrm_paper.config.command_line import CommandLine
 
 TARGETS = ["all", "table1", "table2", "report", "own_table"]
@@ -18,9 +23,9 @@ def command(*words: str) -> CommandLine:
 
 def check(*words: str) -> None:
     line = command(*words)
-    line.check_options()
+    check_options(line)
     presets = ["paper", "smoke", "fresh"]
-    line.check_targets(RULES, TARGETS, "results/smoke", presets)
+    check_targets(line, RULES, TARGETS, "results/smoke", presets)
 
 
 REFUSED = {
@@ -109,7 +114,7 @@ def test_everything_else_is_snakemakes(words: str) -> None:
 
 
 def profiles(folder: Path, *words: str) -> None:
-    command(*words).check_profiles(folder, get_profile_dir)
+    check_profiles(command(*words), folder, get_profile_dir)
 
 
 def test_a_profile_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,11 +171,11 @@ def test_training_is_more_than_the_rule_train(option: str) -> None:
     together = "together_classification_erm_0a1b2c"
     line = command("all", option, "train")
     arguments = (TARGETS, "results/smoke", ["smoke"])
-    line.check_targets(RULES, *arguments)
+    check_targets(line, RULES, *arguments)
     with pytest.raises(KerhrmError, match=f"leaves out 1 rules .*or {together}"):
-        line.check_targets([*RULES, together], *arguments)
+        check_targets(line, [*RULES, together], *arguments)
     resources = command("all", "--set-resources", "train:mem_mb=2")
-    resources.check_targets([*RULES, together], *arguments)
+    check_targets(resources, [*RULES, together], *arguments)
 
 
 def test_files_of_the_run_are_known_by_their_path_in_it() -> None:
