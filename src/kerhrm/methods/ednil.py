@@ -26,10 +26,8 @@ Defaults are those of the authors (github.com/joe0123/EDNIL, config/cmnist.json)
 train on all points by Adam, too.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -42,56 +40,11 @@ from kerhrm.methods.peer_options import EDNILOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import MLP, activations
 from kerhrm.networks.last_layer import LastLayer
-from kerhrm.networks.training import Adam, BestWeights, Callback
+from kerhrm.networks.training import BestWeights, Descent
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 LEAST_MASS = 1e-10  #: of an environment that is divided by
-
-
-N = TypeVar("N", bound=Network)
-
-
-@dataclass(frozen=True)
-class Descent(Generic[N]):
-    """A network in training, whose optimiser goes on from round to round.
-
-    Attributes
-    ----------
-    network : N
-        A network, whose weights are changed in place.
-    optimiser : Adam
-        Of these weights.
-    """
-
-    network: N
-    optimiser: Adam
-
-    @classmethod
-    def of(cls, network: N, device: torch.device, rate: float) -> "Descent[N]":
-        """Train a copy of a network."""
-        copy = network.trainable(device)
-        weights = list(copy.weights.values())
-        optimiser = Adam(weights, rate)
-        return cls(copy, optimiser)
-
-    def run(
-        self,
-        objective: Callable[[], Tensor],
-        steps: int,
-        callbacks: Sequence[Callback[N]] = (),
-    ) -> None:
-        """Take steps that lower the objective of the network as it then is.
-
-        Callbacks are those of :func:`kerhrm.networks.training.train`; none ends it.
-        """
-        for step in progress(range(1, steps + 1), "training steps"):
-            loss = objective()
-            self.optimiser.zero_grad()
-            loss.backward()
-            self.optimiser.step()
-            for callback in callbacks:
-                callback(step, self.network, loss.detach())
 
 
 @torch.inference_mode(False)  # gradients, also where the caller has none
