@@ -1,6 +1,6 @@
 """Summaries of tables: means over the settings, and what each criterion selects."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -117,20 +117,14 @@ def _in_order(criteria: Iterable[str]) -> list[str]:
     return sorted(criteria, key=order.index)
 
 
-def spelled(options: Mapping[str, Any]) -> str:
-    """Options in one line, by name; a list of one value as this value.
+def spelled_value(value: Any) -> str:
+    """A value of an option; a list of one value as this value.
 
     Examples
     --------
-    >>> spelled({"k": [25], "alpha": [0.0, 1.0], "loss": "squared"})
-    'alpha=[0, 1], k=25, loss=squared'
+    >>> spelled_value([25]), spelled_value([0.0, 1.0])
+    ('25', '[0, 1]')
     """
-    words = [f"{name}={spelled_value(options[name])}" for name in sorted(options)]
-    return ", ".join(words)
-
-
-def spelled_value(value: Any) -> str:
-    """A value of an option; a list of one value as this value."""
     if isinstance(value, list):
         texts = [spelled_value(item) for item in value]
         if len(texts) == 1:
