@@ -156,9 +156,8 @@ def choose_n_environments(
         candidates = learn_environments(problem, tried, 1, [], [])
         degenerate = candidates.degenerate
         eligible = candidates.held_out.masked_fill(degenerate, -torch.inf)
-        held_out = eligible
-        best = int(held_out.argmax())
-        if bool(candidates.degenerate[best]):
+        best = int(eligible.argmax())
+        if bool(degenerate[best]):
             likelihoods = torch.full_like(target, -torch.inf)
         else:
             k = int(candidates.k[best])

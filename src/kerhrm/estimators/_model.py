@@ -189,8 +189,7 @@ class InvariantEstimator(FittedInvariant):
         hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
         text = f"{reason}; predicting as ERM: {hint}"
         warn(text, HeterogeneityNotDetectedWarning)
-        without = prepared.rows.without_auxiliary()
-        rows = without
+        rows = prepared.rows.without_auxiliary()
         inputs, _ = points_of(self, rows, hold_out=False)
         if self._inferred is None:
             self.history_ = []
