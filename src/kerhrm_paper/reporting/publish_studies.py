@@ -122,7 +122,7 @@ def _draw(declaration: Declaration, target: Path) -> list[str]:
         figures = study.figures(tables)
         for name in declaration.figures:
             file = f"{name}.png"
-            save_png(figures[name], target / file)
+            save_png(figures[name], target / file, dpi=150)
             files.append(file)
     return files
 
