@@ -163,15 +163,18 @@ def line_entry(label: str, line: Any) -> Line2D:
 def looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Curves of methods, by name; a reference (``ref: ...``) has none.
 
-    Methods with a colour of their own come first; the others follow in their order,
-    one's own among them, dashed and first in colours that no other curve has.
+    Methods with a colour of their own come first, dash-dotted where it is another's,
+    too; the others follow in their order, one's own among them, dashed and first in
+    colours that no other curve has.
     """
-    drawn = {}
+    drawn: dict[str, dict[str, Any]] = {}
     every_name = dict.fromkeys(methods)
     names = [name for name in every_name if not name.startswith("ref: ")]
     for method, color in METHODS.items():
         if method in names:
-            drawn[method] = {"color": color, **DOTS}
+            is_taken = any(look["color"] == color for look in drawn.values())
+            line = "-." if is_taken else "-"
+            drawn[method] = {"color": color, "linestyle": line, **DOTS}
         closed = f"{method} (closed form)"
         if closed in names and closed not in METHODS:
             drawn[closed] = {"color": color, "linestyle": "--", **DOTS}

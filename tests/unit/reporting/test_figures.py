@@ -156,6 +156,13 @@ def test_a_method_without_a_colour_takes_one_that_no_other_has() -> None:
     assert len(set(colours)) == len(colours)
 
 
+def test_no_two_methods_look_the_same() -> None:
+    names = [*figures.METHODS, "JTT (closed form)", "EDNIL", "XRM"]
+    drawn = figures.looks(names).values()
+    ways = {(look["color"], look["linestyle"], look["marker"]) for look in drawn}
+    assert len(ways) == len(names)
+
+
 def test_names_of_ends_move_as_little_as_keeps_them_apart() -> None:
     """Two names that are too close move the same way each, a lone one not at all."""
     with figures.style():
