@@ -134,9 +134,9 @@ def _has_misread_cells(X: Any) -> bool:
     """
     cells: Any = ()
     if isinstance(X, pd.DataFrame):
-        objects = X.select_dtypes([object, "string"])
-        cells = objects.to_numpy(dtype=object).flat
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "OU":
+        others = X.select_dtypes(exclude=["number", "bool"])
+        cells = others.to_numpy(dtype=object).flat
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
         cells = X.flat
     elif isinstance(X, list | tuple):
         rows = (row for row in X if isinstance(row, list | tuple))

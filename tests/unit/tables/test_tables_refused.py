@@ -124,6 +124,14 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
         FRAME.assign(size=pd.Series(["1_000", *["2"] * (N - 1)], dtype="string")),
         "column 'size' must hold numbers; got '1_000' in index 0",
     ),
+    "Python's digits in bytes": (
+        np.full((N, 1), b"1_0"),
+        "column 0 must hold numbers; got .b'1_0'. in row 0",
+    ),
+    "Python's digits in a category": (
+        FRAME.assign(size=pd.Categorical(["1_0", "2"] * (N // 2))),
+        "column 'size' must hold numbers; got '1_0' in index 0",
+    ),
     "text with a line break": (np.full((N, 1), "a\nb"), "got 'a b' in row 0"),
     "a dictionary": ({"a": X[:, 0]}, "X cannot be used: .* not 'dict'; give a Data"),
 }
