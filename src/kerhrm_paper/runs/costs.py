@@ -29,12 +29,19 @@ SNAKEFILES = (
     "workflow/Snakefile",
     "workflow/snakefile",
 )
+#: Snakemake reads a job's CPU time every so many seconds
+LOOK_SECONDS = 30
 #: a finished run lists its jobs here
 BENCHMARKS = "benchmarks"
 
 
 def measured(run: Path) -> pd.DataFrame:
-    """Costs of the jobs of a run, from Snakemake's benchmarks."""
+    """Costs of the jobs of a run, from Snakemake's benchmarks.
+
+    A job that was suspended, or shared its core, took longer by the clock than it
+    computed.  So a job's seconds are at most its CPU seconds and the interval in which
+    Snakemake looks at them.
+    """
     rows = []
     folder = run / BENCHMARKS
     for path in sorted(folder.rglob("*.tsv")):
@@ -42,7 +49,10 @@ def measured(run: Path) -> pd.DataFrame:
         name = relative.with_suffix("")
         rule, *place = name.parts
         job = pd.read_csv(path, sep="\t")
-        seconds = job["s"].sum()
+        elapsed = job["s"].sum()
+        computed = pd.to_numeric(job["cpu_time"], errors="coerce")
+        computed = computed.fillna(0.0).sum()
+        seconds = min(elapsed, computed + LOOK_SECONDS)
         # a job may end too soon for Snakemake to know its memory
         memory = pd.to_numeric(job["max_rss"], errors="coerce")
         memory = memory.fillna(0.0).max()

@@ -59,7 +59,7 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     study = Run(make_run(scores, "paper", "study"))
     benchmarks = study.folder / "benchmarks" / "score"
     benchmarks.mkdir(parents=True)
-    (benchmarks / "study.tsv").write_text("s\tmax_rss\n2.0\t70.0\n")
+    (benchmarks / "study.tsv").write_text("s\tmax_rss\tcpu_time\n2.0\t70.0\t1.9\n")
     assert publish(recorded(study), target, ["study"], ROOT) == target
     costs_of_both = (target / "costs.tsv").read_text()
     assert costs_of_both == costs + "score\tstudy\t2\t70\n"

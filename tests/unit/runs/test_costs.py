@@ -31,13 +31,23 @@ def test_a_study_is_one_job_of_its_declared_minutes() -> None:
 
 
 def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
-    path = tmp_path / "benchmarks/train/houses+h=1.5/erm.tsv"
-    path.parent.mkdir(parents=True)
-    path.write_text("s\th:m:s\tmax_rss\n12.5\t0:00:12\t345.6\n")
-    path.with_name("irm.tsv").write_text("s\th:m:s\tmax_rss\n0.5\t0:00:00\tNA\n")
+    folder = tmp_path / "benchmarks/train/houses+h=1.5"
+    folder.mkdir(parents=True)
+    header = "s\th:m:s\tmax_rss\tcpu_time\n"
+    jobs = {
+        "erm": "12.5\t0:00:12\t345.6\t12.1",
+        "irm": "0.5\t0:00:00\tNA\tNA",
+        "suspended": "2767\t0:46:07\t313.4\t27.5",
+        "two_threads": "100\t0:01:40\t500\t190",
+    }
+    for learner, job in jobs.items():
+        path = folder / f"{learner}.tsv"
+        path.write_text(f"{header}{job}\n")
     assert measured(tmp_path).to_numpy().tolist() == [
         ["train", "houses+h=1.5/erm", 12.5, 345.6],
         ["train", "houses+h=1.5/irm", 0.5, 0.0],
+        ["train", "houses+h=1.5/suspended", 57.5, 313.4],
+        ["train", "houses+h=1.5/two_threads", 100.0, 500.0],
     ]
     assert stored(tmp_path / "nothing.tsv").empty
     (tmp_path / "costs.tsv").write_text("rule\tseconds\ntrain\tlong\n")
