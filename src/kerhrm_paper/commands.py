@@ -187,7 +187,7 @@ def _options(options: argparse.Namespace) -> None:
 def _cost(options: argparse.Namespace) -> None:
     needs("workflow", "snakemake")
     from kerhrm_paper.config.strict_yaml import read_yaml
-    from kerhrm_paper.runs.costs import predict
+    from kerhrm_paper.reporting.predicted_costs import predict
     from kerhrm_paper.studies.registry import STUDIES, TARGET
 
     for file in options.configfile:
@@ -197,6 +197,7 @@ def _cost(options: argparse.Namespace) -> None:
         declared[TARGET + name] = 60.0 * study.minutes
     text = predict(
         options.targets,
+        REFERENCE,
         cores=options.cores,
         config=options.config,
         configfiles=options.configfile,

@@ -188,10 +188,10 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
         with atomic(target / name) as handle:
             content = (run.folder / name).read_bytes()
             handle.write(content)
+    _write_costs(plan)
     if plan.is_apart:
         write_provenance(target, made, again)
         return
-    _write_costs(plan)
     write_provenance(target, made, again)
     write_report(target, plan.root)
     write_provenance(target, made, again)
@@ -201,7 +201,8 @@ def _write_costs(plan: Plan) -> None:
     """Costs of the run's jobs, in the place of earlier ones of the same jobs."""
     path = plan.target / costs.FILE
     measured = costs.measured(plan.run.folder)
-    if not plan.is_whole:
+    is_part = not (plan.is_whole or plan.is_apart)
+    if is_part:
         stored = costs.stored(path)
         measured = pd.concat([stored, measured])
     keys = ["rule", "place"]

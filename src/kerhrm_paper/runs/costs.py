@@ -10,7 +10,7 @@ import io
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
@@ -31,8 +31,17 @@ SNAKEFILES = (
 )
 #: Snakemake reads a job's CPU time every so many seconds
 LOOK_SECONDS = 30
+#: a job starts Python and PyTorch, however many seeds it has
+START_SECONDS = 3.0
 #: a finished run lists its jobs here
 BENCHMARKS = "benchmarks"
+
+CountSeeds = Callable[[str], int]
+
+
+def _one(place: str) -> int:
+    """As many seeds for any place: what took so long takes as long again."""
+    return 1
 
 
 def measured(run: Path) -> pd.DataFrame:
@@ -76,14 +85,32 @@ def estimate(
     jobs: Sequence[tuple[str, str]],
     costs: pd.DataFrame,
     declared: Mapping[str, float] = MappingProxyType({}),
+    now: CountSeeds = _one,
+    then: CountSeeds = _one,
 ) -> tuple[pd.DataFrame, Counter[str]]:
     """What jobs take.
 
     As the same job, else on average of its rule on the same data, or at all, else the
-    seconds that are ``declared`` of its rule.
+    seconds that are ``declared`` of its rule; in proportion to the seeds of its place,
+    but for :data:`START_SECONDS`.
 
-    Returns rule, seconds and memory of each, and by rule the number of jobs of which
-    none has run.
+    Parameters
+    ----------
+    jobs : sequence of (rule, place)
+        That are to run.
+    costs : DataFrame
+        Of jobs that have run.
+    declared : mapping
+        Seconds of rules that none has measured.
+    now, then : functions
+        Number of seeds of a place in the run to come, and in the one of ``costs``.
+
+    Returns
+    -------
+    DataFrame
+        Rule, seconds and memory of each.
+    Counter
+        By rule the number of jobs of which none has run.
     """
     rows = []
     unknown = Counter[str]()
@@ -97,9 +124,12 @@ def estimate(
             unknown[rule] += 1
             continue
         alike = _most_alike(of_rule, place)
-        seconds = alike["seconds"].mean()
+        start = alike["seconds"].clip(upper=START_SECONDS)
+        of_seeds = alike["seconds"] - start
+        of_a_seed = of_seeds / alike["place"].map(then)
+        each = start + of_a_seed * now(place)
         memory = alike["memory_mb"].max()
-        row = (rule, seconds, memory)
+        row = (rule, each.mean(), memory)
         rows.append(row)
     known = pd.DataFrame(rows, columns=["rule", "seconds", "memory_mb"])
     known = known.astype({"seconds": float, "memory_mb": float})
@@ -190,43 +220,6 @@ def place(file: str) -> str:
     if path.name in ("predictions.npz", "heterogeneity.npz", "scores.csv"):
         return "/".join(folders[-2:])
     return path.name.partition(".")[0]
-
-
-def predict(
-    targets: Sequence[str],
-    cores: int = 2,
-    config: Sequence[str] = (),
-    configfiles: Sequence[Path] = (),
-    declared: Mapping[str, float] = MappingProxyType({}),
-) -> str:
-    """What targets will take on a machine as that of ``results/reference``.
-
-    In all, and by rule.  ``declared`` are seconds of rules that none has measured.
-    """
-    if cores < 1:
-        raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
-    jobs = planned(targets, config, configfiles)
-    costs = stored(Path("results/reference", FILE))
-    known, unknown = estimate(jobs, costs, declared)
-    seconds = known["seconds"].sum()
-    longest = memory = 0.0
-    if len(known):
-        longest = known["seconds"].max()
-        memory = known["memory_mb"].max()
-    wall = max(seconds / cores, longest)
-    text = f"{len(jobs)} jobs: {duration(wall)} on {cores} cores or more, "
-    text += f"{duration(seconds)} of one core, {memory / 1000:.1f} GB of memory"
-    if unknown:
-        names = [f"{number} of {rule}" for rule, number in unknown.items()]
-        text += f"; besides what is not known: {', '.join(names)}"
-    if known.empty:
-        return text
-    seconds_of_rules = known.groupby("rule")["seconds"]
-    rules = seconds_of_rules.agg(jobs="size", core_seconds="sum")
-    rules = rules.sort_values("core_seconds", ascending=False)
-    rules = rules.reset_index()
-    table = rules.to_string(index=False, float_format="%.0f")
-    return f"{text}\n{table}"
 
 
 def duration(seconds: float) -> str:
