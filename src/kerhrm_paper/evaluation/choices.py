@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kerhrm.errors import KerhrmError
 from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
 from kerhrm_paper.evaluation.statistics import holm
 from kerhrm_paper.evaluation.tables import (
@@ -76,6 +77,12 @@ def measure(
         above the margin of the metric, ``negligible`` if the interval is within the
         margin, ``inconclusive``, ``failed``, or ``stand-ins`` where the data are not
         the real ones.
+
+    Raises
+    ------
+    KerhrmError
+        If a table has no rows of an alternative that share their setting with those of
+        the default.
     """
     prepared = {}
     for table, of_table in scores.items():
@@ -88,8 +95,12 @@ def measure(
             "data": contrast["base"],
         }
         of_table = prepared[contrast["table"]]
-        for effect in _effects(contrast, of_table):
-            rows.append(facts | effect)
+        effects_of_it = [*_effects(contrast, of_table)]
+        if not effects_of_it:
+            problem = f"{contrast['table']} has no row to compare with that of"
+            hint = "give both the same label, up to what the alternative changes"
+            raise KerhrmError(f"{problem} {contrast['alternative']}", hint)
+        rows += [facts | effect for effect in effects_of_it]
     effects = pd.DataFrame(rows, columns=COLUMNS)
     effects["p_holm"] = np.nan
     is_period = effects["setting"].str.startswith("period=")

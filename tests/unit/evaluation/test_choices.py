@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
+from kerhrm.errors import KerhrmError
 from kerhrm_paper.evaluation.choices import COLUMNS, measure, outcome
 from kerhrm_paper.evaluation.effects import paired
 from kerhrm_paper.evaluation.statistics import holm
@@ -206,3 +207,14 @@ def test_stand_ins_have_no_outcome() -> None:
         tables[name] = table.assign(data_source="fallback:digits")
     found = measure(tables, on_data())
     assert set(found["outcome"]) == {"stand-ins"}
+
+
+def test_an_alternative_without_rows_is_refused() -> None:
+    """Other data whose setting is not that of the default, say."""
+    table = TABLES["choices_a"]
+    is_changed = table["data"] == "a+x=1"
+    setting = table["setting"].mask(is_changed, "scenario=2,r2=0.8,x=1")
+    scores_of_a = {"choices_a": table.assign(setting=setting)}
+    message = "choices_a has no row to compare with that of other"
+    with pytest.raises(KerhrmError, match=message):
+        measure(scores_of_a, [effect("a", changed_data="a+x=1")])
