@@ -3,8 +3,8 @@
 It imports no PyTorch, which a workflow's plan does without.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kerhrm.errors import KerhrmError
@@ -46,6 +46,9 @@ class Method:
         What it can learn.
     iterates : bool
         Whether it tells what each iteration has left.
+    switches : mapping
+        Outputs that it has only with an option, each with that option's name.  The
+        option is None where it is off.
 
     Examples
     --------
@@ -72,6 +75,17 @@ class Method:
     infers: bool = False
     tasks: tuple[Task, ...] = ("classification", "regression")
     iterates: bool = False
+    switches: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def outputs_with(self, options: Options) -> list[str]:
+        """Names of what it predicts with such options."""
+        outputs = []
+        for name in self.outputs:
+            switch = self.switches.get(name)
+            is_on = switch is None or getattr(options, switch) is not None
+            if is_on:
+                outputs.append(name)
+        return outputs
 
     @property
     def criteria(self) -> list[str]:

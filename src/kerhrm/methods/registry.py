@@ -168,6 +168,7 @@ _BUILT_IN = (
         ("network", "linear"),
         needs_features=True,
         infers=True,
+        switches={"network": "training"},
     ),
     Method(
         "kerhrm_as_printed",

@@ -5,11 +5,12 @@ selected options, ``at`` of ``learners.yaml``, the preset and its ``at``, the us
 their ``at``, the name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
+from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.layers import changes_at
 from kerhrm_paper.config.learner_checks import LearnerChecks, check_effect
@@ -80,7 +81,7 @@ class LearnerCells:
             method=method.name,
             options=options,
             n_seeds=self._n_seeds(data, name),
-            titles=self.whole.learners[base].titles,
+            titles=self._titles(base, name, options),
             selection=_selection_in_words(method, named),
             selected=_in_force(places, values, selected),
             selected_on=selected.source,
@@ -93,6 +94,18 @@ class LearnerCells:
             timeout=self.whole.learners[base].timeout,
             missing=selected.missing,
         )
+
+    def _titles(self, base: str, name: str, options: Options) -> Mapping[str, str]:
+        """Titles of the outputs that the method has with these options."""
+        titles = self.whole.learners[base].titles
+        outputs = self.schemas.methods[base].outputs_with(options)
+        shown = {output: titles[output] for output in titles if output in outputs}
+        if not shown:
+            all_outputs = " and ".join(titles)
+            problem = f"{name} has no output {all_outputs} with these options"
+            key = ("learners", base, "titles")
+            raise self.sources.error(key, problem, f"name one of {outputs}")
+        return shown
 
     def _is_checkpointed(self, base: str, named: Named) -> bool:
         """Whether each iteration is a job: of no candidate, and by one criterion."""

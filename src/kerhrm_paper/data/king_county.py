@@ -81,7 +81,16 @@ class Houses(RawData):
         random = stream(0, "data", "houses", "fallback")
         n = sum(ROWS)
         first_year = np.repeat(EDGES[:-1], ROWS)
-        year = first_year + random.integers(0, 16, n)
+        years_later = random.integers(0, 16, n)
+        year = first_year + years_later
+        # as many before 1950 as in the published file
+        middle = np.flatnonzero(first_year == EDGES[2])
+        n_older = BUILT_BEFORE[1950] - sum(ROWS[:2])
+        years_of_decade = years_later % 10
+        older = middle[:n_older]
+        year[older] = EDGES[2] + years_of_decade[older]
+        newer = middle[n_older:]
+        year[newer] = 1950 + years_of_decade[newer]
         size = (n, len(PREDICTORS))
         normal = random.normal(3.0, 1.0, size)
         predictors = np.abs(normal)

@@ -195,3 +195,18 @@ def test_a_run_of_other_options_is_marked(load: Load) -> None:
     )
     of_the_machine = load(device="cpu", threads=2, raw_dir="/tmp")
     assert of_the_machine.mark == ""
+
+
+def test_an_output_that_an_option_switches_off_has_no_title(load: Load) -> None:
+    """Without ``training`` the method makes no network."""
+    titles = {"linear": "Z", "network": "Z (network)"}
+    auxiliary = {"method": "kerhrm_auxiliary", "titles": titles, "options": {"k": 5}}
+    config = load(learners={"z": auxiliary})
+    whole = config.learner(A, "z+training.steps=3")
+    assert whole.titles == titles
+    linear = config.learner(A, "z+training=none")
+    assert linear.titles == {"linear": "Z"}
+    assert linear.params()["outputs"] == ["linear"]
+    alone = auxiliary | {"titles": {"network": "Z (network)"}}
+    with pytest.raises(KerhrmError, match="has no output network with these options"):
+        load(learners={"z": alone}).learner(A, "z+training=none")

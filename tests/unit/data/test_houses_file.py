@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from housetools import least_squares
 
-from kerhrm_paper.data.king_county import ROWS, Houses
+from kerhrm_paper.data.king_county import BUILT_BEFORE, ROWS, Houses
 from kerhrm_paper.data.sources import RawDataUnavailable
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
@@ -18,6 +18,9 @@ def test_the_fallback_has_the_shape_of_the_file_and_a_market_that_drifts() -> No
     assert houses.is_fallback
     sizes = np.bincount(houses.period)
     assert sizes.tolist() == list(ROWS)
+    for year, count in BUILT_BEFORE.items():  # training houses, by the options
+        is_older = houses.yr_built < year
+        assert is_older.sum() == count
     assert houses.predictors.shape == (21613, 17)
     assert np.isfinite(houses.predictors).all()
     assert (houses.price > 0).all()
