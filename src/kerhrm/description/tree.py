@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn import config_context
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
@@ -76,13 +77,15 @@ def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
     accuracy = math.nan
     if folds >= 2:
         split = StratifiedKFold(folds, shuffle=True, random_state=0)
-        predicted = cross_val_predict(
-            tree,
-            rows.x,
-            likeliest,
-            cv=split,
-            params={"sample_weight": weights},
-        )
+        # with routing, which a user may have switched on, the tree would ask for it
+        with config_context(enable_metadata_routing=False):
+            predicted = cross_val_predict(
+                tree,
+                rows.x,
+                likeliest,
+                cv=split,
+                params={"sample_weight": weights},
+            )
         right = predicted == likeliest
         accuracy = float(weights @ right / total)
     return Tree(

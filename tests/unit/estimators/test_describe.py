@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.metrics import adjusted_rand_score
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor
@@ -57,6 +58,17 @@ def model(slopes_frame: Any) -> KerHRMRegressor:
 @pytest.fixture(scope="module")
 def described(model: KerHRMRegressor) -> Description:
     return model.describe(stability=2)
+
+
+def test_metadata_routing_changes_no_description(
+    described: Description, model: KerHRMRegressor
+) -> None:
+    """Of the tree, whose weights scikit-learn would refuse to pass on."""
+    with config_context(enable_metadata_routing=True):
+        routed = model.describe(stability=2)
+    assert str(routed) == str(described)
+    assert routed.tree is not None
+    assert routed.tree == described.tree
 
 
 def test_environments_of_the_fit_are_described(
