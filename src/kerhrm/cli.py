@@ -5,8 +5,10 @@ import argparse
 import contextlib
 import io
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _keep_names_readable()
     try:
         options = _parser().parse_args(arguments)
-        status = int(options.command(options) or 0)
+        with _ended_by_signals():
+            status = int(options.command(options) or 0)
         if sys.stdout is not None:
             sys.stdout.flush()
         return status
@@ -125,6 +128,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end a command as an error does: folders are put back,
+    files that are not complete are removed, and what it has started ends."""
+
+    def end(number: int, _: Any) -> NoReturn:
+        sys.exit(128 + number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            # nohup ignores the second one, and a caller may handle them
+            if number and signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _keep_names_readable() -> None:
@@ -280,6 +305,10 @@ def _check(options: argparse.Namespace) -> None:
         from kerhrm.plots.page import page
 
         title = os.fsencode(options.csv.name).decode("utf-8", "replace")
-        write_text(options.html, page(checked, title, description))
-        text += f"\n\nopen {options.html}"
+        try:
+            write_text(options.html, page(checked, title, description))
+            text += f"\n\nopen {options.html}"
+        finally:  # a full disk takes the page, not the report of a long fit
+            print(text)
+        return
     print(text)

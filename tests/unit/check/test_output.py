@@ -5,6 +5,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -246,3 +247,41 @@ def test_lists_may_be_given_in_parts(
 ) -> None:
     assert check(data, "--drop", "a", "--drop", "größe") == 0
     assert "1 column after encoding" in capsys.readouterr().out
+
+
+def test_a_page_that_cannot_be_written_takes_no_report_with_it(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check(data) == 0
+    report = capsys.readouterr().out
+
+    def full(*_: object) -> None:
+        message = os.strerror(errno.ENOSPC)
+        raise OSError(errno.ENOSPC, message)
+
+    monkeypatch.setattr("kerhrm.files.os.fsync", full)
+    page = data.with_name("out.html")
+    assert check(data, "--html", str(page)) == 1
+    shown = capsys.readouterr()
+    assert shown.out == report
+    assert f"kerhrm: error: cannot write {page}: No space left" in shown.err
+    assert list(data.parent.iterdir()) == [data]
+
+
+def test_a_signal_ends_a_command_as_an_error_does(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was begun is undone; without a handler the process would end at once."""
+    undone = []
+
+    def ended(*_: object, **__: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            undone.append("undone")
+
+    monkeypatch.setattr("kerhrm.check.check", ended)
+    with pytest.raises(SystemExit, match="143"):
+        check(data)
+    assert undone == ["undone"]
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
