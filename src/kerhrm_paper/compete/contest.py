@@ -182,7 +182,8 @@ class Contest:
         tree = dict(layer)
         text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None)
         write_text(file, text)
-        command = [sys.executable, "-m", "snakemake", *targets]
+        # without -P a random.py in this folder would hide Python's
+        command = [sys.executable, "-P", "-m", "snakemake", *targets]
         command += ["--cores", str(self.cores)]
         command += ["--config", f"preset={preset}", f"results={results}"]
         command += ["--configfile", str(file)]

@@ -192,7 +192,8 @@ def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
     Columns ``output_file``, ``rule``, ``plan`` and others of Snakemake's.  Raises
     KerhrmError with Snakemake's last line if it cannot plan.
     """
-    snakemake = [sys.executable, "-m", "snakemake"]
+    # without -P a random.py in this folder would hide Python's
+    snakemake = [sys.executable, "-P", "-m", "snakemake"]
     command = [*snakemake, *words, "--summary", "--cores", "1"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:

@@ -7,7 +7,15 @@ import pytest
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.runs.costs import COLUMNS, estimate, measured, place, planned, stored
+from kerhrm_paper.runs.costs import (
+    COLUMNS,
+    estimate,
+    measured,
+    place,
+    planned,
+    stored,
+    summary,
+)
 
 COSTS = pd.DataFrame(
     [
@@ -100,6 +108,15 @@ def test_targets_are_planned_in_a_checkout(
         KerhrmError, match="table1,table2 does not exist; write table1 t"
     ):
         planned(["all", "table1,table2"])
+
+
+def test_a_file_in_the_checkout_hides_no_module_of_python(tmp_path: Path) -> None:
+    """Snakemake imports ``random``; a user's file may have that name."""
+    (tmp_path / "random.py").write_text("raise RuntimeError('a file of the user')")
+    rule = "rule all:\n    output: 'made.txt'\n    shell: 'touch {output}'\n"
+    (tmp_path / "Snakefile").write_text(rule)
+    found = summary(["all"], tmp_path)
+    assert found["output_file"].tolist() == ["made.txt"]
 
 
 def test_a_configuration_that_is_not_there_is_named(
