@@ -27,7 +27,7 @@ def cache_file(kind: str, facts: Any) -> Path | None:
     try:
         top = Path.home() / ".cache" / "kerhrm"
         if place:
-            top = Path(place)
+            top = Path(place).expanduser()
     except RuntimeError:  # no home folder
         return None
     text = json.dumps(facts)

@@ -84,6 +84,13 @@ def test_nothing_is_kept_where_nothing_can_be(
     assert cache.load(file()) is None
     monkeypatch.setenv("KERHRM_CACHE_DIR", "none")
     assert cache.cache_file("kind", 1) is None
+    monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.setenv("KERHRM_CACHE_DIR", "~/kept")  # a file of settings has no shell
+    kept = cache.cache_file("kind", 1)
+    assert kept is not None
+    assert kept.parents[1] == folder.parent / "kept"
+    monkeypatch.setenv("KERHRM_CACHE_DIR", "~no-such-user/kept")
+    assert cache.cache_file("kind", 1) is None
     monkeypatch.setenv("KERHRM_CACHE_DIR", "x" * 5000)
     cache.save(file(), CONTENT)
     assert cache.load(file()) is None
