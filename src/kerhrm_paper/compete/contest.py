@@ -33,6 +33,7 @@ from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.reporting.seed_figure import every_seed
 from kerhrm_paper.runs import costs, provenance
 from kerhrm_paper.runs.arrays import reading
+from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, holder
 
 FOLDER = Path("results/compete")
 REFERENCE = Path("results/reference")
@@ -108,6 +109,7 @@ class Contest:
 
         Raises KerhrmError if Snakemake fails; the same command continues then.
         """
+        self._check_alone()
         self.method.install(self.folder / "site")
         published: dict[str, Path] = {}
         reasons: dict[str, str] = {}
@@ -137,6 +139,18 @@ class Contest:
     def page(self) -> Path:
         """File of the page."""
         return self.run.folder / "ranks.html"
+
+    def _check_alone(self) -> None:
+        """Refuse to start while jobs of the method run, at any preset: they would go
+        on with the file as it is now, and be recorded as those of the earlier one."""
+        lock = f"{TEMPORARY}/{SNAKEMAKE}"
+        for pattern in (f"*/{lock}", f"search/*/{lock}"):
+            for path in self.folder.glob(pattern):
+                if who := holder(path):
+                    run = path.parents[1]
+                    problem = f"Snakemake is at work in {run} ({who})"
+                    hint = "wait until it has ended, or stop it, or rename the method"
+                    raise KerhrmError(problem, hint)
 
     # --- steps -----------------------------------------------------------------------
 

@@ -1,0 +1,34 @@
+"""One contest of a method at a time: its jobs import the one copy of its file."""
+
+from pathlib import Path
+
+import pytest
+from method_text import TEMPLATE, Write
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.compete import contest
+from kerhrm_paper.runs.locks import acquire
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("run", ["paper", "search/tuning"])
+def test_a_file_is_not_exchanged_under_jobs_that_run(
+    run: str, tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At another preset, too."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(contest, "FOLDER", tmp_path / "compete")
+    edited = write(f"{TEMPLATE}\n# edited\n")
+    second = contest.Contest(edited, ["table1"], preset="smoke", minutes=1, cores=1)
+    site = second.folder / "site" / "mine.py"
+    site.parent.mkdir(parents=True)
+    site.write_text("as the first contest began")
+    lock = acquire(second.folder / run / "temporary" / "snakemake.lock")
+    assert lock is not None
+    try:
+        with pytest.raises(KerhrmError, match=rf"at work in .*/{run} \(process \d+"):
+            second.hold()
+    finally:
+        lock.release()
+    assert site.read_text() == "as the first contest began"
