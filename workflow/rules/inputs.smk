@@ -56,8 +56,10 @@ sys.path.insert(0, SOURCE)
 os.environ["PYTHONPATH"] = os.pathsep.join(
     dict.fromkeys(filter(None, [SOURCE, *os.environ.get("PYTHONPATH", "").split(":")]))
 )
-# A random.py in the working folder hides Python's from no process that a job starts.
-os.environ["PYTHONSAFEPATH"] = "1"
+# A random.py in the working folder hides Python's from no process that a job starts; scripts of a
+# workflow that uses this one as a module may need their folder.
+if workflow.modifier.is_main_snakefile():
+    os.environ["PYTHONSAFEPATH"] = "1"
 # A freed array's memory serves the next one: glibc's fresh, zeroed pages take half of the time.
 os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 * 2**20))
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
