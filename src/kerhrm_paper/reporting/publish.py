@@ -24,6 +24,8 @@ from kerhrm_paper.runs.provenance import check, digest
 
 #: preset of the published tables; others lie in a folder of their preset's name
 PUBLISHED = "fresh"
+#: files of several tables at once, with the start of these tables' names
+MADE_OF = {"choices.csv": "choices_", BAND: "as_printed_"}
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,15 @@ class Plan:
         """Files that are published where the run has them."""
         files = [f"tables/{name}{COMPARISONS}.csv" for name in self.tables]
         if not self.is_apart:
-            drawn = (*self.tables, "endpoints", "selection")
-            files += [f"figures/{name}.png" for name in drawn]
+            files += [f"figures/{name}.png" for name in self.tables]
+        if self.is_whole:
+            files += ["figures/endpoints.png", "figures/selection.png"]
         if self.is_whole or self.is_apart:
             files.append("config.yaml")
-        if not self.is_apart:
-            files += ["choices.csv", BAND]
+        for name, prefix in MADE_OF.items():
+            is_of_these = any(table.startswith(prefix) for table in self.tables)
+            if self.is_whole or (is_of_these and not self.is_apart):
+                files.append(name)
         return [name for name in files if self.run.has(name)]
 
 

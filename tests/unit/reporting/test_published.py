@@ -80,6 +80,29 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     assert len(commit) >= 40
 
 
+def test_a_table_brings_no_file_of_other_tables(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The picture of the endpoints would not fit those that are published."""
+    monkeypatch.setattr("kerhrm_paper.reporting.publish.write_report", lambda *_: None)
+    target = tmp_path / "published"
+    run = complete(make_run(scores))
+    figures = run.folder / "figures"
+    figures.mkdir(exist_ok=True)
+    for name in ("table1", "endpoints", "selection"):
+        (figures / f"{name}.png").write_bytes(b"picture")
+    for name in ("choices.csv", BAND):
+        (run.folder / name).write_text("of other tables\n")
+    publish(recorded(run), target, ["table1"], ROOT)
+    published = {path.name for path in target.rglob("*") if path.is_file()}
+    assert {"table1.csv", "table1.png", "table1.csv.gz"} <= published
+    others = {"endpoints.png", "selection.png", "choices.csv", BAND}
+    assert not others & published
+
+
 def test_endpoints_and_claims_are_computed_again(
     tmp_path: Path,
     make_run: Make,
