@@ -141,6 +141,7 @@ def train_network(
         )
         step = n_steps
         if options.check_every:
+            best.look(n_steps, candidate)
             candidate = best.network
             step = best.best_step
         with torch.no_grad():
@@ -154,6 +155,7 @@ def train_network(
                 "n_steps": n_steps,
             }
         )
+    # in single precision, as published
     scores = torch.tensor([row["score"] for row in history], dtype=torch.float32)
     chosen = int(scores.nan_to_num(nan=-torch.inf).argmax())
     return TrainedNetwork(

@@ -101,7 +101,8 @@ class BestWeights(Generic[N]):
         Of a network to a scalar, the larger the better; among equals the earliest step
         stays.
     every, steps : int
-        Steps between two scores; the last step, ``steps``, is scored, too.
+        Steps between two scores; step ``steps`` is scored, too.  A training that may
+        end sooner shows its last step by :meth:`look`.
     after : int
         Steps without a score at the beginning, while another objective is minimised.
     """
@@ -122,14 +123,21 @@ class BestWeights(Generic[N]):
         self.every = every
         self.steps = steps
         self.after = after
+        self.last_look = 0
 
-    @torch.no_grad()
     def __call__(self, step: int, network: N, loss: Tensor) -> None:
         on_time = step % self.every == 0
         due = on_time and step > self.after
         is_last = step == self.steps
-        if not (due or is_last):
+        if due or is_last:
+            self.look(step, network)
+
+    @torch.no_grad()
+    def look(self, step: int, network: N) -> None:
+        """Score the weights of a step, unless they are scored already."""
+        if step == self.last_look:
             return
+        self.last_look = step
         score = float(self.score(network))
         if score > self.best_score:
             self.network = network.each(lambda w: w.detach().clone())

@@ -368,6 +368,30 @@ def test_the_rule_picks_the_step_as_well(run: Run) -> None:
     assert row["n_steps"] == 20
 
 
+@pytest.mark.parametrize("check_every", [400, 6])
+def test_the_last_step_of_a_training_that_ends_early_is_looked_at(
+    run: Run, check_every: int
+) -> None:
+    # the objective cannot fall to a tenth in one window: training ends with the second
+    trained = run.train(
+        cosine_weight=[300.0], check_every=check_every, window=5, tol=10.0
+    )
+    looked_at = [steps for steps in (6, 10) if steps % check_every == 0 or steps == 10]
+    ends = []
+    for steps in looked_at:
+        end = run.train(cosine_weight=[300.0], steps=steps)
+        ends.append(end.network)
+    scores = [run.worst(network) for network in ends]
+    best = int(np.argmax(scores))
+    outputs = trained.network(run.x)
+    expected = ends[best](run.x)
+    assert_close(outputs, expected, rtol=1e-4, atol=1e-5)
+    (row,) = trained.history
+    assert row["n_steps"] == 10
+    assert row["step"] == looked_at[best]
+    assert row["score"] == pytest.approx(scores[best])
+
+
 def test_without_environments_it_is_erm_by_the_pooled_rule(run: Run) -> None:
     trained = run.train(iteration=0, check_every=5)
     assert trained.cosine_weight == 0
