@@ -121,7 +121,9 @@ def _edges(column: np.ndarray, distinct: np.ndarray, n_cells: int) -> np.ndarray
     n_bins = max(2, within)
     shares = np.arange(1, n_bins) / n_bins
     quantiles = np.quantile(column, shares)
-    return np.unique(quantiles)
+    edges = np.unique(quantiles)
+    largest = distinct[-1]
+    return edges[edges < largest]  # a cell above the largest value would be empty
 
 
 def _centres(points: np.ndarray, n_cells: int, seed: int) -> np.ndarray:

@@ -332,6 +332,34 @@ def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> 
     assert directions.chosen == best
 
 
+def test_no_cell_is_empty_and_a_larger_value_has_one() -> None:
+    """Where a quantile is the largest value, which many rows have."""
+    random = np.random.default_rng(0)
+    for share in (0.11, 0.25, 0.4, 0.85):
+        numbers = random.uniform(0, 10, 1000)
+        tied = random.random(1000) < share
+        column = np.where(tied, 10.0, numbers)[:, None]
+        cells = Cells.fit(column)
+        located = cells.locate(column)
+        sizes = torch.bincount(located, minlength=len(cells))
+        assert len(cells) == len(sizes)
+        assert sizes.min() > 0
+        (of_largest,) = located[tied].unique().tolist()
+        above = np.array([[11.0]])
+        assert cells.locate(above).tolist() == [of_largest]
+
+
+def test_validation_points_above_all_training_points_have_a_cell() -> None:
+    one, t = problem(400)
+    t = np.minimum(t, 0.7)
+    t[300:303] = 0.9  # of the validation points alone
+    cells, held_out, _ = cells_of(t, 200)
+    found, (table,) = a.cell_environments(one, cells, held_out, OPTIONS)
+    expected = table[cells.max()]
+    above = found.validation[0, 100:103]
+    assert torch.equal(above, expected.expand(3, -1))
+
+
 def test_cells() -> None:
     random = np.random.default_rng(0)
     numbers = random.standard_normal((500, 1))
