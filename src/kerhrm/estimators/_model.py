@@ -12,9 +12,9 @@ import torch
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit
-from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning, warn
+from kerhrm.estimators._auxiliary import auxiliary_options
 from kerhrm.estimators._base import (
     all_or_nothing,
     computation,
@@ -65,7 +65,10 @@ class InvariantEstimator(FittedInvariant):
         auxiliary : array-like of shape (n_samples,) or (n_samples, n_columns), optional
             Columns that are no features, such as a time or a place.  Environments are
             then functions of them: these can be tested for any target, and are known
-            of new rows without their targets.
+            of new rows without their targets.  There is one iteration.  The default
+            ``alpha`` is then 0 to 300 and ``n_init`` is 5; of ``pretest`` the level and
+            the number of permutations count.  Options of the clustering and of the
+            penalty are refused, and ``n_environments=None`` is.
         validation : pair of array-like, optional
             Rows (X, y) that choose k, alpha, the iteration and lambda, in place of a
             ``validation_fraction`` of the rows.
@@ -85,6 +88,8 @@ class InvariantEstimator(FittedInvariant):
         """
         given = GivenRows(X, y, validation, sample_weight, auxiliary)
         options = fit_options(self)
+        if auxiliary is not None:
+            auxiliary_options(self.n_environments, options)  # refuses some
         with (
             all_or_nothing(self),
             computation(self.n_jobs),
@@ -247,17 +252,16 @@ class InvariantEstimator(FittedInvariant):
     def _fit_auxiliary(self, prepared: Prepared) -> AuxiliaryFit:
         """Test auxiliary columns, and learn over environments that are functions of
         them."""
-        options = prepared.options
         inputs = prepared.inputs
-        values: dict[str, Any] = {
-            "k": options.k,
-            "n_environments": options.n_environments,
-        }
-        if options.pretest is None or self.if_not_detected == "fit":
-            values["n_permutations"] = None
         z, z_validation = (part.cpu().numpy() for part in inputs.require_auxiliary())
-        chosen = AuxiliaryOptions.parse(values)
-        return fit_auxiliary(prepared.problem, inputs.x, z, z_validation, chosen)
+        return fit_auxiliary(
+            prepared.problem,
+            inputs.x,
+            z,
+            z_validation,
+            auxiliary_options(self.n_environments, prepared.options),
+            anyway=self.if_not_detected == "fit",
+        )
 
     def _warn_of_price(self) -> None:
         """Warn what the assumption costs if all rows are of one environment."""

@@ -65,6 +65,8 @@ def fit_auxiliary(
     z: np.ndarray,
     z_validation: np.ndarray,
     options: AuxiliaryOptions,
+    *,
+    anyway: bool = False,
 ) -> AuxiliaryFit:
     """Test an auxiliary variable, and learn over the environments that are functions of
     it.
@@ -82,11 +84,13 @@ def fit_auxiliary(
         That of the validation points.
     options : AuxiliaryOptions
         Of all steps.
+    anyway : bool
+        Learn over environments also where the test detects nothing.
 
     Returns
     -------
     AuxiliaryFit
-        ERM's where the test detects nothing.
+        ERM's where the test detects nothing, unless ``anyway``.
 
     Raises
     ------
@@ -108,7 +112,7 @@ def fit_auxiliary(
     result = None
     if options.n_permutations is not None:
         result = covariance_measure(x, problem.y, of_train, options, problem.weights)
-    if result is not None and not result.detected:
+    if result is not None and not result.detected and not anyway:
         in_one = problem.target.new_ones(len(cells), 1)
         return AuxiliaryFit(
             cells=cells,

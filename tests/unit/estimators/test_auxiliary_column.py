@@ -9,12 +9,15 @@ from numpy.testing import assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor, TangentRidge
+from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import (
     DataWarning,
     HeterogeneityNotDetectedWarning,
     PriceWarning,
+    _model,
 )
+from kerhrm.methods.auxiliary import fit_auxiliary
 
 SMALL: dict[str, Any] = {
     "k": (3, 5),
@@ -105,6 +108,83 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
         model.fit(x, y, auxiliary=time)
     assert model.predictor_ == "erm"
     assert model.heterogeneity_.p_value > 0.05
+
+
+def test_the_level_of_the_test_is_that_of_the_pretest() -> None:
+    x, y, time = by_time(2000, 0)
+    small: dict[str, Any] = {"network": (), "k": (5,), "random_state": 0}
+    strict = KerHRMClassifier(**small, pretest={"level": 0.005})
+    with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
+        strict.fit(x, y, auxiliary=time)
+    assert strict.heterogeneity_.p_value == 0.01  # the least of 99 permutations
+    assert not strict.heterogeneity_.detected
+    more = {"level": 0.005, "n_permutations": 399}
+    finer = KerHRMClassifier(**small, pretest=more)
+    finer.fit(x, y, auxiliary=time)
+    assert finer.heterogeneity_.p_value == 1 / 400
+    assert finer.heterogeneity_.detected
+
+
+def test_a_test_that_decides_nothing_is_reported() -> None:
+    x, y, time = by_time(600, 0, share=0.9)
+    tested = KerHRMClassifier(**SMALL)
+    with pytest.warns(HeterogeneityNotDetectedWarning):
+        tested.fit(x, y, auxiliary=time)
+    anyway = KerHRMClassifier(**SMALL, **ANYWAY)
+    anyway.fit(x, y, auxiliary=time)
+    assert anyway.predictor_ == "linear"
+    assert anyway.heterogeneity_.p_value == tested.heterogeneity_.p_value
+    assert anyway.report(x, y).facts["test"].startswith("no environments detected")
+    untested = KerHRMClassifier(**SMALL, **ANYWAY, pretest=False)
+    untested.fit(x, y, auxiliary=time)
+    assert untested.heterogeneity_ is None
+    assert_array_equal(untested.theta_, anyway.theta_)
+
+
+def test_alpha_and_starts_are_those_that_are_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y, time = by_time(300, 0)
+    seen = []
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        seen.append(arguments[-1])
+        return fit_auxiliary(*arguments, **named)
+
+    monkeypatch.setattr(_model, "fit_auxiliary", watched)
+    given = SMALL | {"alpha": 7.0, "n_init": 3, "options": {"ridge": 1e-3}}
+    model = KerHRMClassifier(**given, **ANYWAY)
+    model.fit(x, y, auxiliary=time)
+    assert model.selected_["alpha"] == 7.0
+    usual = SMALL | {"n_init": 10}
+    KerHRMClassifier(**usual, **ANYWAY).fit(x, y, auxiliary=time)
+    of_given, of_default = seen
+    assert of_given.alpha == [7.0]
+    assert of_given.n_init == 3
+    assert of_given.ridge == 1e-3
+    assert of_default == AuxiliaryOptions(k=[3, 5])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_environments": None}, "n_environments=None .*; give a number of env"),
+        ({"n_iterations": 5}, "n_iterations=5 .*; leave one out"),
+        (
+            {"options": {"penalty": "scale_gradient_variance"}},
+            r"options\['penalty'\]='scale_gradient_variance' .*; leave",
+        ),
+        ({"options": {"e_step": "hard"}}, r"options\['e_step'\]='hard' .*; leave"),
+        ({"pretest": {"folds": 3}}, r"pretest\['folds'\]=3 .*; leave"),
+    ],
+)
+def test_parameters_that_would_be_ignored_are_refused(
+    parameters: dict[str, Any], words: str
+) -> None:
+    x, y, time = by_time(100, 0)
+    model = KerHRMClassifier(**SMALL | parameters)
+    with pytest.raises(KerhrmError, match=f"auxiliary and {words}"):
+        model.fit(x, y, auxiliary=time)
 
 
 NAMED = pd.Series(range(400), name="t")

@@ -1,0 +1,85 @@
+"""Parameters of an estimator as options of a fit with auxiliary columns.
+
+Environments of cells have their own clustering and selection rule.  What these do not
+have is refused, and not ignored.
+"""
+
+from typing import Any
+
+from kerhrm.algorithm.options import (
+    AuxiliaryOptions,
+    ClusteringOptions,
+    HeterogeneityOptions,
+    KerHRMOptions,
+)
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators._parameters import FitOptions
+
+#: options of the iterations, of which there is one, and of their penalty
+OF_ITERATIONS = (
+    *ClusteringOptions.model_fields,
+    "penalty",
+    "weights",
+    "total",
+    "final",
+)
+#: parameters whose defaults are others with auxiliary columns
+WITH_OTHER_DEFAULTS = ("alpha", "n_init")
+#: options of the pre-test that the test of a column has, too
+OF_BOTH_TESTS = ("level", "n_permutations")
+
+
+def auxiliary_options(
+    n_environments: int | None, options: FitOptions
+) -> AuxiliaryOptions:
+    """Options of the test of auxiliary columns, and of learning by their cells.
+
+    Parameters
+    ----------
+    n_environments : int or None
+        As the user gives it.
+    options : FitOptions
+        Of the fit.
+
+    Raises
+    ------
+    KerhrmError
+        If a parameter or an option is not the default and would be ignored.
+    """
+    if n_environments is None:
+        raise _together("n_environments=None", "give a number of environments")
+    if options.n_iterations not in {1, KerHRMOptions().n_iterations}:
+        raise _together(f"n_iterations={options.n_iterations}")
+    for name in OF_ITERATIONS:
+        value = getattr(options, name)
+        if value != FitOptions.model_fields[name].default:
+            raise _together(f"options[{name!r}]={shown(value)}")
+    values: dict[str, Any] = {
+        "k": options.k,
+        "n_environments": options.n_environments,
+        "ridge": options.ridge,
+    }
+    for name in WITH_OTHER_DEFAULTS:
+        value = getattr(options, name)
+        if value != FitOptions.model_fields[name].default:
+            values[name] = value
+    values |= _of_test(options.pretest)
+    return AuxiliaryOptions.parse(values)
+
+
+def _of_test(pretest: HeterogeneityOptions | None) -> dict[str, Any]:
+    """Options of the test of auxiliary columns, by those of the pre-test."""
+    if pretest is None:
+        return {"n_permutations": None}
+    values = {}
+    for name in sorted(pretest.model_fields_set):
+        value = getattr(pretest, name)
+        if name in OF_BOTH_TESTS:
+            values[name] = value
+        elif value != HeterogeneityOptions.model_fields[name].default:
+            raise _together(f"pretest[{name!r}]={shown(value)}")
+    return values
+
+
+def _together(given: str, hint: str = "leave one out") -> KerhrmError:
+    return KerhrmError(f"auxiliary and {given} cannot be given together", hint)
