@@ -3,13 +3,14 @@
 Its values as a few numbers that environments may depend on.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import DataWarning, KerhrmError, warn
 from kerhrm.randomness import stream
 
 CELL_POINTS = 30  #: of which a quantile bin has at least as many
@@ -19,7 +20,8 @@ CELL_POINTS = 30  #: of which a quantile bin has at least as many
 class Cells:
     """Cells of an auxiliary variable.
 
-    One column is cut at ``edges``.  Several columns, standardised by ``mean`` and
+    One column is cut at ``edges``; of one with many categories ``values`` have a cell
+    each, and the others share the last.  Several columns, standardised by ``mean`` and
     ``scale``, belong to the nearest of ``centres``.  Rows that were not in training
     have a cell, too.
 
@@ -27,24 +29,34 @@ class Cells:
     ----------
     mean, scale : ndarray, (c,)
     edges : ndarray, (C - 1,)
-        Empty where there are several columns.
+        Empty where there are several columns, or values.
     centres : ndarray, (C, c)
         Empty where there is one column.
+    values : ndarray, (C - 1,)
+        Empty unless there is one column of many categories.
     """
 
     mean: np.ndarray
     scale: np.ndarray
     edges: np.ndarray
     centres: np.ndarray
+    values: np.ndarray
 
     @classmethod
-    def fit(cls, z: np.ndarray, n_cells: int = 10, seed: int = 0) -> "Cells":
+    def fit(
+        cls,
+        z: np.ndarray,
+        n_cells: int = 10,
+        seed: int = 0,
+        categories: Sequence[bool] = (),
+    ) -> "Cells":
         """Cut the auxiliary variable of the training points into cells.
 
         Distinct rows are cells where there are at most ``n_cells`` (categories, given
         as numbers, and crossed categories).  Otherwise one column is cut into quantile
-        bins, and several columns by k-means.  Columns of indicators suit a category
-        with many values.
+        bins, and several columns by k-means.  Of one column of categories each that 30
+        points have is a cell, and so are the ``n_cells - 1`` most frequent; the others
+        share one.
 
         Parameters
         ----------
@@ -54,6 +66,10 @@ class Cells:
             Cells at most; fewer where a quantile bin would have less than 30 points.
         seed : int
             Starts k-means.
+        categories : sequence of bool
+            Whether each column holds categories, whose numbers have no order; by
+            default none does.  Among several columns they are taken as numbers, with a
+            warning.
 
         Raises
         ------
@@ -69,18 +85,22 @@ class Cells:
         mean = z.mean(0)
         scale = np.where(deviation > 0, deviation, 1.0)
         n_columns = z.shape[1]
+        many = len(distinct) > n_cells
+        none = np.zeros(0)
         if n_columns == 1:
             column = z[:, 0]
-            values = distinct[:, 0]
-            edges = _edges(column, values, n_cells)
             no_centres = np.zeros((0, 1))
-            return cls(mean, scale, edges, centres=no_centres)
+            if many and any(categories):
+                own = _frequent(column, n_cells)
+                return cls(mean, scale, edges=none, centres=no_centres, values=own)
+            edges = _edges(column, distinct[:, 0], n_cells)
+            return cls(mean, scale, edges, centres=no_centres, values=none)
         centres = (distinct - mean) / scale
-        if len(distinct) > n_cells:
+        if many:
+            _warn_of_order(z, categories)
             points = (z - mean) / scale
             centres = _centres(points, n_cells, seed)
-        no_edges = np.zeros(0)
-        return cls(mean, scale, edges=no_edges, centres=centres)
+        return cls(mean, scale, edges=none, centres=centres, values=none)
 
     def locate(self, z: np.ndarray) -> Tensor:
         """Cell (m,), int64, of each row of an auxiliary variable (m, c).
@@ -97,6 +117,10 @@ class Cells:
         if n_columns == 1:
             column = z[:, 0]
             numbers = np.searchsorted(self.edges, column, side="left")
+            if len(self.values):
+                equal = column[:, None] == self.values
+                known = equal.any(1)
+                numbers = np.where(known, equal.argmax(1), len(self.values))
             return torch.from_numpy(numbers)
         points = (z - self.mean) / self.scale
         differences = points[:, None] - self.centres
@@ -107,7 +131,7 @@ class Cells:
     def __len__(self) -> int:
         n_columns = len(self.mean)
         if n_columns == 1:
-            return len(self.edges) + 1
+            return len(self.edges) + len(self.values) + 1
         return len(self.centres)
 
 
@@ -124,6 +148,31 @@ def _edges(column: np.ndarray, distinct: np.ndarray, n_cells: int) -> np.ndarray
     edges = np.unique(quantiles)
     largest = distinct[-1]
     return edges[edges < largest]  # a cell above the largest value would be empty
+
+
+def _frequent(column: np.ndarray, n_cells: int) -> np.ndarray:
+    """Categories of a column (n,) that have a cell of their own; one at least has
+    none."""
+    values, counts = np.unique(column, return_counts=True)
+    enough = int((counts >= CELL_POINTS).sum())
+    wanted = max(enough, n_cells - 1)
+    but_one = len(values) - 1
+    n_own = min(wanted, but_one)
+    order = np.argsort(-counts, kind="stable")
+    own = values[order[:n_own]]
+    return np.sort(own)
+
+
+def _warn_of_order(z: np.ndarray, categories: Sequence[bool]) -> None:
+    """Warn where k-means takes three or more categories as numbers."""
+    ordered = [
+        is_category and len(np.unique(column)) > 2
+        for column, is_category in zip(z.T, categories, strict=False)
+    ]
+    if any(ordered):
+        text = "categories next to other auxiliary columns are taken as numbers, in the"
+        hint = "give one column of categories, or a column of 0 and 1 for each"
+        warn(f"{text} order of their names; {hint}", DataWarning)
 
 
 def _centres(points: np.ndarray, n_cells: int, seed: int) -> np.ndarray:

@@ -35,6 +35,7 @@ from kerhrm.estimators._steps import (
 )
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.progress import shown_if
+from kerhrm.tables.auxiliary import CATEGORIES
 
 #: parameters that a fit to other rows takes as they are then
 OF_MACHINE = frozenset({"random_state", "device", "n_jobs"})
@@ -252,6 +253,8 @@ class InvariantEstimator(FittedInvariant):
     def _fit_auxiliary(self, prepared: Prepared) -> AuxiliaryFit:
         """Test auxiliary columns, and learn over environments that are functions of
         them."""
+        assert self._columns is not None
+        kinds = [column.kind for column in self._columns.columns]
         inputs = prepared.inputs
         z, z_validation = (part.cpu().numpy() for part in inputs.require_auxiliary())
         return fit_auxiliary(
@@ -260,6 +263,7 @@ class InvariantEstimator(FittedInvariant):
             z,
             z_validation,
             auxiliary_options(self.n_environments, prepared.options),
+            categories=[kind == CATEGORIES for kind in kinds],
             anyway=self.if_not_detected == "fit",
         )
 

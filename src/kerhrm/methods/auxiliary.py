@@ -3,6 +3,7 @@
 a test, environments by its cells, an invariant direction.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +67,7 @@ def fit_auxiliary(
     z_validation: np.ndarray,
     options: AuxiliaryOptions,
     *,
+    categories: Sequence[bool] = (),
     anyway: bool = False,
 ) -> AuxiliaryFit:
     """Test an auxiliary variable, and learn over the environments that are functions of
@@ -84,6 +86,8 @@ def fit_auxiliary(
         That of the validation points.
     options : AuxiliaryOptions
         Of all steps.
+    categories : sequence of bool
+        Whether each column holds categories as numbers; by default none does.
     anyway : bool
         Learn over environments also where the test detects nothing.
 
@@ -105,7 +109,7 @@ def fit_auxiliary(
     if largest_k > k_max:
         text = f"k={largest_k} exceeds the {k_max} reduced features"
         raise KerhrmError(text, "lower k")
-    cells = Cells.fit(z, options.n_cells, problem.seed)
+    cells = Cells.fit(z, options.n_cells, problem.seed, categories)
     device = problem.u.device
     of_train = cells.locate(z).to(device)
     of_validation = cells.locate(z_validation).to(device)

@@ -157,7 +157,7 @@ def errors(name: str, description: Description, seed: int) -> DataFrame:
     training = Training(x[train], y[train], group[train])
     auxiliary = table.auxiliary
     if auxiliary is not None:
-        auxiliary = auxiliary.iloc[train]
+        auxiliary = numbered(auxiliary.iloc[train])
     losses_of = losses_of_labels if table.labels else losses_of_numbers
     _, d = x.shape
     rows = []
@@ -177,6 +177,13 @@ def errors(name: str, description: Description, seed: int) -> DataFrame:
             row |= verdict(model)
             rows.append(row)
     return DataFrame(rows)
+
+
+def numbered(auxiliary: Series) -> Series:
+    """Names as their places in their order, which is how the study was published."""
+    if pd.api.types.is_numeric_dtype(auxiliary):
+        return auxiliary
+    return auxiliary.astype("category").cat.codes
 
 
 def fitted(

@@ -1,5 +1,6 @@
 """Environments that are functions of an auxiliary variable."""
 
+import warnings
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
@@ -358,6 +359,55 @@ def test_validation_points_above_all_training_points_have_a_cell() -> None:
     expected = table[cells.max()]
     above = found.validation[0, 100:103]
     assert torch.equal(above, expected.expand(3, -1))
+
+
+def test_frequent_categories_are_cells_whatever_their_numbers() -> None:
+    random = np.random.default_rng(0)
+    sizes = [60, 45, *[30] * 9, *[29] * 4, 3]
+    categories = np.repeat(np.arange(16), sizes)
+    for _ in range(3):
+        numbers = random.permutation(16).astype(float)
+        column = numbers[categories][:, None]
+        cells = Cells.fit(column, categories=[True])
+        located = cells.locate(column).numpy()
+        assert len(cells) == 12
+        for category in range(11):
+            (cell,) = set(located[categories == category].tolist())
+            assert (located == cell).sum() == sizes[category]
+        (shared,) = set(located[categories > 10].tolist())
+        assert shared == 11
+        unseen = np.array([[99.0]])
+        assert cells.locate(unseen).tolist() == [11]
+
+    # of few rows the most frequent categories, and one cell of others
+    few = np.repeat(np.arange(12.0), 5)
+    few[:3] = 7.0
+    by_number = Cells.fit(few[:, None])
+    assert len(by_number) == 2
+    cells = Cells.fit(few[:, None], categories=[True])
+    assert len(cells) == 10
+    assert 7.0 in cells.values
+    assert 0.0 not in cells.values
+
+    # up to ten are a cell each
+    ten = np.repeat(np.arange(10.0), 2)[:, None]
+    assert Cells.fit(ten, categories=[True]).locate(ten).tolist() == ten[:, 0].tolist()
+
+
+def test_many_categories_next_to_another_column_are_numbers_with_a_warning() -> None:
+    random = np.random.default_rng(0)
+    time = random.random(300)
+    for count in (2, 3):
+        category = random.integers(count, size=300)
+        columns = np.column_stack([time, category])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cells = Cells.fit(columns, categories=[False, True])
+        as_numbers = Cells.fit(columns)
+        assert torch.equal(cells.locate(columns), as_numbers.locate(columns))
+        texts = [str(warning.message) for warning in caught]
+        assert len(texts) == count - 2
+        assert all("taken as numbers" in text for text in texts)
 
 
 def test_cells() -> None:

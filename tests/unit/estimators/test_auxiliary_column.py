@@ -187,6 +187,30 @@ def test_parameters_that_would_be_ignored_are_refused(
         model.fit(x, y, auxiliary=time)
 
 
+@pytest.mark.parametrize("labels_of", [lambda y: y, np.sign])
+def test_names_of_many_categories_do_not_matter(labels_of: Any) -> None:
+    """Of thirty cities every second one has another slope."""
+    random = np.random.default_rng(0)
+    n = 2400
+    city = random.integers(30, size=n)
+    turned = city % 2 == 1
+    x = random.normal(size=(n, 2))
+    slope = np.where(turned, -1.0, 1.0)
+    noise = 0.5 * random.normal(size=n)
+    y = labels_of(x[:, 0] + slope * x[:, 1] + noise)
+    numeric = len(np.unique(y)) > 2
+    estimator = KerHRMRegressor if numeric else KerHRMClassifier
+    for order in (np.arange(30), random.permutation(30)):
+        names = np.array([f"city {number:02d}" for number in order])
+        column = names[city]
+        model = estimator(network=(), k=3, random_state=0)
+        model.fit(x, y, auxiliary=column)
+        assert model.heterogeneity_.p_value == 0.01
+        assert adjusted_rand_score(model.environments_, turned) > 0.95
+        proba = model.predict_environment_proba(x, auxiliary=column)
+        assert_array_equal(proba, model.environment_proba_)
+
+
 NAMED = pd.Series(range(400), name="t")
 NUMBERS = np.arange(400)
 MASKED = np.ma.array(NUMBERS, mask=NUMBERS > 9)

@@ -22,6 +22,14 @@ WHAT = {
 }
 
 
+def test_names_are_numbered_in_their_order() -> None:
+    names = pd.Series(["c", "a", "b", "a"], index=[3, 1, 4, 2])
+    numbers = study.numbered(names)
+    assert numbers.tolist() == [2, 0, 1, 0]
+    years = pd.Series([1990, 1985])
+    assert study.numbered(years) is years
+
+
 @pytest.fixture(autouse=True)
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 300 rows, one of them incomplete, in place of the packages."""
