@@ -60,9 +60,9 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
         members = one_hot(on_device, count)
         return members.double().expand(n_candidates, -1, -1)
 
-    none_degenerate = torch.zeros(n_candidates, dtype=torch.bool)
+    none_degenerate = torch.zeros(n_candidates, dtype=torch.bool, device=device)
     given = Memberships(
-        k=torch.tensor(options.k),
+        k=torch.tensor(options.k, device=device),
         train=memberships(of_train),
         validation=memberships(of_validation),
         degenerate=none_degenerate,

@@ -2,7 +2,7 @@
 environments."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from kerhrm import KerHRMOptions, NetworkOptions, build
+from kerhrm import KerHRMOptions, NetworkOptions, Problem, build
+from kerhrm.algorithm.records import Memberships
+from kerhrm.methods import references
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.kerhrm import train_kerhrm
@@ -236,3 +238,25 @@ def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:
         outputs = least_squares(inputs, points)
         is_wrong = torch.sign(outputs) != labels
         assert torch.equal(part == 1, is_wrong)
+
+
+def test_environments_of_a_given_split_lie_where_the_problem_does(
+    draw: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a device without data, in the place of a GPU."""
+    inputs = draw(k=3)
+    problem = inputs.require_problem()
+    u = problem.u.to("meta")
+    elsewhere = replace(inputs, problem=replace(problem, u=u))
+    seen = []
+
+    def learn(problem: Problem, given: list[Memberships], options: object) -> None:
+        seen.extend(given)
+
+    monkeypatch.setattr(references, "learn_directions", learn)
+    monkeypatch.setattr(references, "finish", lambda *arguments: None)
+    options = GivenSplitOptions(k=[2, 3], split="true_environments")
+    train_given_split(elsewhere, options)
+    (given,) = seen
+    devices = {getattr(given, field.name).device.type for field in fields(given)}
+    assert devices == {"meta"}
