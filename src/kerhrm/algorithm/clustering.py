@@ -145,7 +145,10 @@ class _Degeneracy:
         y: Tensor,
         options: KerHRMOptions,
     ) -> Self:
-        """Compare mixtures, with responsibilities (R, n, K), with labels (n,)."""
+        """Compare mixtures with labels (n,).
+
+        Responsibilities (R, n, K) are times the points' weights.
+        """
         information = label_information(responsibilities, label_bins(y))
         occupied = mixtures.weights >= options.min_share
         least = min(2, options.n_environments)
@@ -204,7 +207,8 @@ def infer_environments(
     )
     counts, counts_validation = problem.counts
     responsibilities = mixtures.responsibilities(psi, y)
-    degeneracy = _Degeneracy.measure(mixtures, responsibilities, problem.y, options)
+    weighted = responsibilities * counts[:, None]
+    degeneracy = _Degeneracy.measure(mixtures, weighted, problem.y, options)
     degenerate = degeneracy.label_split | degeneracy.empty
     held_out = mixtures.log_likelihood(
         psi_validation, y_validation, point_weights=counts_validation

@@ -142,7 +142,8 @@ def choose_n_environments(
     clusterings.
 
     The smallest number that falls short of the likeliest by no more than one standard
-    error of their difference (Breiman et al. 1984).  Every number has its best k;
+    error of their difference (Breiman et al. 1984), both by the validation points'
+    weights.  Every number has its best k;
     degenerate clusterings do not count.
     """
     target = problem.target_validation
@@ -165,13 +166,18 @@ def choose_n_environments(
             means = problem.psi_validation @ slopes.mT
             likelihoods = candidates.log_likelihoods(k, means, target)
         by_number.append(likelihoods)
-    likelihoods = torch.stack(by_number)
-    means_by_number = likelihoods.mean(1)
+    _, counts = problem.counts
+    counted = counts > 0
+    likelihoods = torch.stack(by_number)[:, counted]
+    shares = counts[counted] / counts.sum()
+    means_by_number = likelihoods @ shares
     likeliest = means_by_number.argmax()
     shortfall = likelihoods[likeliest] - likelihoods
-    deviation = shortfall.std(1)
-    standard_error = deviation / len(target) ** 0.5
-    mean_shortfall = shortfall.mean(1)
-    near = mean_shortfall <= standard_error
+    mean_shortfall = shortfall @ shares
+    deviations = shortfall - mean_shortfall[:, None]
+    n = len(shares)
+    squares = (shares * deviations) ** 2
+    variance = squares.sum(1) * n / (n - 1)
+    near = mean_shortfall <= variance.sqrt()
     first_near = int(near.to(torch.int8).argmax())
     return 1 + first_near

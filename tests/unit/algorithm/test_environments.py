@@ -1,6 +1,7 @@
 """M_c of an iteration: which split becomes the environments, on data whose
 environments are planted."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import torch
 from planted_environments import FLOATS, K_MAX, M, N, first, later, planted, with_psi
 from torch.testing import assert_close
 
+from kerhrm.algorithm.environments import choose_n_environments
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
 
 
@@ -205,3 +209,104 @@ def test_the_record_gives_new_points_the_memberships_of_the_fit(
             assert_close(train, expected, rtol=0, atol=1e-9)
             expected = got.validation[g]
             assert_close(validation, expected, rtol=0, atol=1e-9)
+
+
+def turned_in_some(turned: int, seed: int) -> Problem:
+    """Training points, and 200 that validate; the first ``turned`` of each have another
+    slope."""
+    random = np.random.default_rng(seed)
+    parts = []
+    for n in (300, 200):
+        psi = random.standard_normal((n, 3))
+        slope = np.where(np.arange(n) < turned, -1.0, 1.0)
+        noise = 0.3 * random.standard_normal(n)
+        y = slope * psi[:, 0] + psi[:, 1] + noise
+        parts.append((torch.from_numpy(psi), torch.from_numpy(y)))
+    (psi, y), (psi_validation, y_validation) = parts
+    return Problem(
+        u=psi,
+        s=psi.new_ones(3),
+        psi_validation=psi_validation,
+        f0_train=torch.zeros_like(y),
+        f0_validation=torch.zeros_like(y_validation),
+        y=y,
+        y_validation=y_validation,
+        task="regression",
+        seed=seed,
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_points_without_weight_do_not_choose_the_number(seed: int) -> None:
+    options = KerHRMOptions(k=[3], n_init=3)
+    turned = 80
+    whole = turned_in_some(turned, seed)
+    assert choose_n_environments(whole, options, 3) == 2
+    dropped = replace(
+        whole,
+        u=whole.u[turned:],
+        f0_train=whole.f0_train[turned:],
+        y=whole.y[turned:],
+        psi_validation=whole.psi_validation[turned:],
+        f0_validation=whole.f0_validation[turned:],
+        y_validation=whole.y_validation[turned:],
+    )
+    one_slope = choose_n_environments(dropped, options, 3)
+    assert one_slope == 1
+    weights = []
+    for n in (300, 200):
+        counted = torch.arange(n) >= turned
+        weights.append(counted.double() * n / (n - turned))
+    of_train, of_validation = weights
+    weighted = replace(whole, weights=of_train, weights_validation=of_validation)
+    assert choose_n_environments(weighted, options, 3) == one_slope
+
+
+def test_weights_count_in_the_standard_error_of_the_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the jackknife: means that leave one point out."""
+    random = np.random.default_rng(0)
+    one = turned_in_some(80, 0)
+    weights = random.uniform(0.1, 3, 200)
+    mean_one = torch.from_numpy(weights / weights.mean())
+    weighted = replace(one, weights_validation=mean_one)
+    options = KerHRMOptions(k=[3], n_init=1)
+    chosen = []
+    for shift in (0.5, 0.9, 1.1, 1.5):
+        differences = random.standard_normal(200)
+        mean = np.average(differences, weights=weights)
+        left_out = []
+        for i in range(200):
+            others = np.delete(differences, i)
+            of_others = np.delete(weights, i)
+            left_out.append(np.average(others, weights=of_others))
+        error = np.std(left_out) * np.sqrt(199)
+        shortfall = torch.from_numpy(differences - mean + shift * error)
+        # two environments are likelier than one by these
+        likelihoods = iter([-shortfall, torch.zeros_like(shortfall)])
+        monkeypatch.setattr(
+            Environments, "log_likelihoods", lambda *_, of=likelihoods: next(of)
+        )
+        chosen.append(choose_n_environments(weighted, options, 2))
+    assert chosen == [1, 1, 2, 2]
+
+
+def test_weights_count_as_repeated_points_where_labels_are_repeated() -> None:
+    data = planted(0)
+    positive = data.y > 0
+    agrees = (data.u[:, 0] > 0) == positive
+    times = 1 + 3 * (agrees & positive).long()
+    repeated = replace(
+        data,
+        u=data.u.repeat_interleave(times, 0),
+        f0_train=data.f0_train.repeat_interleave(times, 0),
+        y=data.y.repeat_interleave(times, 0),
+    )
+    weighted = replace(data, weights=times / times.double().mean())
+    options: dict[str, Any] = {"n_init": 1, "em_tol": 1e-12, "em_max_iter": 10_000}
+    of_rows = first(repeated, 4, **options)
+    of_weights = first(weighted, 4, **options)
+    expected = of_rows.label_information
+    assert expected > 0.01
+    assert_close(of_weights.label_information, expected, rtol=1e-4, atol=1e-7)
