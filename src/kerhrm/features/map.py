@@ -228,8 +228,12 @@ def _product_with(gram: Tensor) -> Callable[[np.ndarray], np.ndarray]:
 
 def fix_signs(u: Tensor) -> Tensor:
     """Flip columns so that the entry of largest modulus of each is positive."""
+    return u * largest_signs(u)
+
+
+def largest_signs(u: Tensor) -> Tensor:
+    """Sign (k,) of the entry of largest modulus of each column of u (n, k)."""
     sizes = u.abs()
     rows = sizes.argmax(dim=0, keepdim=True)
-    largest = torch.gather(u, 0, rows)
-    signs = torch.sign(largest)
-    return u * signs
+    (largest,) = torch.gather(u, 0, rows)
+    return torch.sign(largest)

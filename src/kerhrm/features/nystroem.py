@@ -26,7 +26,7 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.features.linearised import Linearisation
-from kerhrm.features.map import RankError, fix_signs, require_kernel
+from kerhrm.features.map import RankError, largest_signs, require_kernel
 from kerhrm.features.ntf import extract
 from kerhrm.features.options import NystroemOptions
 from kerhrm.networks.base import Network
@@ -118,8 +118,7 @@ class NystroemMap:
         coordinates, f0 = _coordinates(network, z, whitening, x)
         s, rotation = _ritz(coordinates, k)
         u = coordinates @ (rotation / s)
-        with_signs = fix_signs(u)
-        signs = torch.sign(with_signs[0] * u[0])
+        signs = largest_signs(u)
         log.info("%d landmarks of %d points: s_1 = %.4g, s_k = %.4g", m, n, s[0], s[-1])
         return cls(
             network=network,

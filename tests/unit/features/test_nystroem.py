@@ -121,3 +121,28 @@ def test_what_does_not_fit_is_refused(network: Network) -> None:
     enough = landmarks(50)
     with pytest.raises(KerhrmError, match="rank 1, less than k=5; set k <= 1"):
         NystroemMap.fit(network, one_point, K, enough)
+
+
+def test_a_first_point_without_features_wipes_nothing_out() -> None:
+    """Features of the point zero are zero in a network without bias."""
+    options = NetworkOptions(module="tests.unit.features.test_nystroem:without_bias")
+    network = build(options, 0, D)
+    x = points(0, 60)
+    x[0] = 0
+    every_point = landmarks(60, 60 / K)
+    found = NystroemMap.fit(network, x, K, every_point)
+    exact = NTFMap.fit(network, x, K)
+    assert not found.psi[0].any()
+    psi = found.psi.double()
+    size = float(exact.psi.abs().max())
+    assert_close(psi, exact.psi, rtol=0, atol=2e-3 * size)
+    in_front = found.u.abs().argmax(0, keepdim=True)
+    assert (found.u.gather(0, in_front) > 0).all()
+
+
+def without_bias(d: int) -> torch.nn.Module:
+    return torch.nn.Sequential(
+        torch.nn.Linear(d, 16, bias=False),
+        torch.nn.ReLU(),
+        torch.nn.Linear(16, 1, bias=False),
+    )
