@@ -146,7 +146,8 @@ class Steps:
         self.counts = torch.ones_like(y) if point_weights is None else point_weights
         self.members = None if cells is None else one_hot(cells).to(psi)
         self.moments = ClusterMoments(psi, y, self.counts)
-        self.sigma_floor = 1e-6 * float(y.std())
+        deviation = float(y.std()) if len(y) > 1 else 0.0
+        self.sigma_floor = 1e-6 * deviation
 
     def maximise(self, r: Tensor, rho: Tensor) -> Estimates:
         """M step: the parameters given responsibilities (R, K, n) and rho (R,)."""

@@ -293,6 +293,23 @@ def test_sigma_stays_positive_on_an_exact_fit() -> None:
     assert torch.isfinite(fit.objective).all()
 
 
+def test_a_single_point_has_a_mixture() -> None:
+    """Ridge regression of one point, y psi / (psi^2 + ridge)."""
+    psi = torch.tensor([[2.0]]).double()
+    y = torch.tensor([3.0]).double()
+    start = torch.ones(1, 1, 1).double()
+    fitted = fit_mixture(psi, y, start, ridge=0.25)
+    rho = 0.25 * 4
+    slope = 3 * 2 / (4 + rho)
+    expected = torch.full((1, 1, 1), slope).double()
+    assert_close(fitted.theta, expected)
+    squared_error = (3 - 2 * slope) ** 2
+    variance = squared_error + rho * slope**2
+    sigma = torch.full((1, 1), variance**0.5).double()
+    assert_close(fitted.sigma, sigma)
+    assert fitted.converged.all()
+
+
 @pytest.mark.parametrize(
     ("n_clusters", "ridge", "message"),
     [
