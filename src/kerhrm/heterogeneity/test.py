@@ -94,7 +94,8 @@ def test_heterogeneity(
     Raises
     ------
     KerhrmError
-        If shapes do not fit, a value is not finite, or there are fewer than 80 points.
+        If shapes do not fit, a value is not finite, all features are zero, or there are
+        fewer than 80 points.
 
     Examples
     --------
@@ -308,6 +309,8 @@ def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
             row = f"row {finite.argmin()} (counted from 0)"
             problem = f"{name} must be finite; {row} is not"
             raise KerhrmError(problem, "drop such rows")
+    if not features.any():
+        raise KerhrmError("features are all zero", "give columns that vary")
     if n < MIN_POINTS:
         problem = f"n={n} points are too few to test"
         raise KerhrmError(problem, f"use {MIN_POINTS} or more")

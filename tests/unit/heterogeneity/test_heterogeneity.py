@@ -248,6 +248,7 @@ def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
     [
         ({"y": ["lo", "hi"] * 60}, "y must hold numbers"),
         ({"seed": None}, "seed must be a whole number; got None"),
+        ({"features": np.zeros((120, 2))}, "features are all zero; give columns"),
         ({"seed": 1.5}, "seed must be a whole number; got 1.5"),
         ({"options": {"folds": 1}}, "options: folds=1"),
         ({"options": {"fold": 2}}, "options: fold"),
