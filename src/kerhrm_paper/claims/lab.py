@@ -108,7 +108,8 @@ class Lab:
         self.x_test = torch.from_numpy(x_test)
         self.psi_test, self.f0_test = features.transform(self.x_test)
         _, d = points.x.shape
-        mixing = mixing_matrix("fixed", d, 0)
+        scramble = options.get("scramble", "fixed")
+        mixing = mixing_matrix(scramble, d, seed)
         unscramble = torch.from_numpy(mixing)
         unmixed = points.x.double() @ unscramble
         parts = unmixed.unflatten(-1, (2, -1))

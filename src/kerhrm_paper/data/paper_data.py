@@ -12,7 +12,7 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm_paper.data.colored_mnist import colour
-from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.drawing import Scramble, mixing_matrix
 from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.registry import generate
 
@@ -71,11 +71,12 @@ def reduced(points: Inputs, features: FeatureMap) -> Problem:
     )
 
 
-def expected(data: Draws) -> np.ndarray:
+def expected(data: Draws, scramble: Scramble = "fixed") -> np.ndarray:
     """What M_c should find, (n,) of training points.
 
     Table 3: the point's environment; else whether the colour, or Table 1's attribute,
-    agrees with the label.  The attribute is read from V, whose spread is small.
+    agrees with the label.  The attribute is read from V, whose spread is small, by the
+    H of the data's option ``scramble``.
     """
     (x,) = data.train.x
     (y,) = data.train.y
@@ -87,7 +88,7 @@ def expected(data: Draws) -> np.ndarray:
         return np.asarray(colour(x) == positive)
     _, d = x.shape
     (seed,) = data.seeds
-    mixing = mixing_matrix("fixed", d, seed)
+    mixing = mixing_matrix(scramble, d, seed)
     unmixed = x @ mixing
     v = unmixed[:, d // 2 :]
     attribute = v.mean(1) > 0

@@ -11,6 +11,7 @@ from scipy import stats
 from kerhrm_paper.data.classification import ClassificationData, generate
 from kerhrm_paper.data.drawing import mixing_matrix
 from kerhrm_paper.data.draws import Draws, Split
+from kerhrm_paper.data.paper_data import PaperData, expected
 
 SMALL: dict[str, Any] = {
     "r2": 0.7,
@@ -143,3 +144,15 @@ def test_settings_share_labels_and_the_first_environment() -> None:
     assert_array_equal(one.y, other.y)
     first_of_other = other.x[:, :30]
     assert_array_equal(one.x[:, :30], first_of_other)
+
+
+@pytest.mark.parametrize("scramble", ["fixed", "per_seed", "identity"])
+def test_what_clusters_should_find_is_read_through_the_scramble(scramble: Any) -> None:
+    options = {**SMALL, "scramble": scramble}
+    data = PaperData("classification", options).draw(5)
+    sides = expected(data, scramble)
+    (y,) = data.train.y
+    h = mixing_matrix(scramble, data.train.x.shape[-1], 5)
+    _, v = split_sv(data.train, h)
+    agrees = attribute(v[0]) == y
+    assert_array_equal(sides, agrees)
