@@ -119,8 +119,8 @@ def environment_risks(
     ridge : float
         In units of the mean eigenvalue of Psi^T Psi / n.
     by_size : bool
-        Weigh environments by their points, w_e = N_e / n, instead of equally, w_e = 1 /
-        K.
+        Weigh environments by their points, w_e = N_e / sum_f N_f, instead of equally,
+        w_e = 1 / K.
 
     Returns
     -------
@@ -131,6 +131,10 @@ def environment_risks(
     shares = (memberships / total.clamp_min(1e-300)).mT
     second, cross = weighted_moments(psi, y, shares)
     size = total / len(psi)
+    # less than one without the points of dropped environments
+    whole = size.sum()
+    short = (whole - 1).abs() > 1e-9
+    by_points = torch.where(short, size / whole, size)
     occupied = (size > 1e-9).to(psi.dtype)
     equal = occupied / occupied.sum()
     squares = (psi**2).sum()
@@ -138,7 +142,7 @@ def environment_risks(
         second=second,
         cross=cross,
         constant=(shares * y**2).sum(-1),
-        weights=size if by_size else equal,
+        weights=by_points if by_size else equal,
         rho=ridge * squares / psi.numel(),
     )
 

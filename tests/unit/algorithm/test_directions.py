@@ -11,6 +11,7 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm.invariance import (
     all_memberships,
+    environment_risks,
     erm_direction,
     learn_directions,
     point_scores,
@@ -218,6 +219,25 @@ def test_an_environment_that_was_dropped_does_not_score() -> None:
     with_all_three = learn_directions
     scores_of_three = with_all_three(problem, [three], OPTIONS).score
     assert (scores_of_three != got.score).any()
+
+
+def test_weights_by_size_are_shares_of_the_points_that_are_left() -> None:
+    problem = random_problem()
+    psi, _ = problem.reduced(3)
+    random = np.random.default_rng(0)
+    memberships = torch.from_numpy(random.dirichlet([1.0] * 3, N))
+    memberships[:, 1] = 0  # dropped
+    risks = environment_risks(psi, problem.target, memberships, by_size=True)
+    sizes = memberships.sum(0)
+    assert_close(risks.weights, sizes / sizes.sum())
+    # the pooled risk is that of the points, each by what is left of it
+    left = memberships.sum(1, keepdim=True)
+    second = psi.mT @ (left * psi) / left.sum()
+    pooled, _ = risks.pooled
+    assert_close(pooled, second)
+    # of an equal target every environment's gradient is the same
+    same_risks = replace(risks, second=second.expand(3, -1, -1))
+    assert_close(same_risks.mean(same_risks.second), second)
 
 
 @pytest.mark.parametrize(
