@@ -85,7 +85,8 @@ class Variant:
     t : int
         Iteration, from 1; names the random streams.
     taken_out : sequence of Tensor, (k_max,)
-        Directions whose orthogonal complement is Psi_V.
+        Directions that are projected out one after another; only the last one is
+        orthogonal to Psi_V.
     """
 
     psi: Tensor

@@ -43,7 +43,7 @@ def learn_environments(
 
     The first iteration tries every k of the options.  Later ones keep the k that the
     iteration before has chosen, and take its direction (and, with ``projection="all"``,
-    those of all iterations before) out of Psi.
+    those of all iterations before) out of Psi, which leaves nothing of k = 1.
 
     Parameters
     ----------
@@ -68,7 +68,10 @@ def learn_environments(
     ------
     KerhrmError
         If k exceeds the reduced features, n_environments the points, all features or
-        labels are zero, or inputs are needed and not given.
+        labels are zero, inputs are needed and not given, or the environments and
+        directions are not those of all iterations before.
+    torch.linalg.LinAlgError
+        If rounding makes the system of a regression singular.
     """
     if len(environments) != t - 1 or len(directions) != t - 1:
         before = f"the environments and directions of all {t - 1} before"

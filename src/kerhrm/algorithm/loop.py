@@ -112,7 +112,7 @@ def fit(
     -------
     Fit
         Environments and directions of every iteration, and the direction that predicts.
-        Iterations end where no feature is left once the directions are taken out.
+        Iterations end where the chosen k is 1: no feature is left without theta.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def fit(
     environments: list[Environments] = []
     directions: list[Directions] = []
     for t in progress(range(1, options.n_iterations + 1), "iterations"):
-        if t > 1 and _nothing_left(directions, options):
+        if t > 1 and _nothing_left(directions):
             break
         clustered = learn_environments(
             problem, options, t, environments, directions, inputs
@@ -167,12 +167,15 @@ def fit(
     )
 
 
-def _nothing_left(directions: Sequence[Directions], options: KerHRMOptions) -> bool:
-    """Whether the next clustering would have no feature: k is 1, say."""
-    n_taken_out = len(directions) if options.projection == "all" else 1
+def _nothing_left(directions: Sequence[Directions]) -> bool:
+    """Whether the next clustering would have no feature.
+
+    Psi_V has k - 1 dimensions, also where several directions are taken out one after
+    another: only the last one is then orthogonal to it.
+    """
     n_iterations = len(directions)
     newest = directions[-1].winner(n_iterations)
-    return newest.k <= n_taken_out
+    return newest.k <= 1
 
 
 def select_iteration(

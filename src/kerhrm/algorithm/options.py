@@ -90,7 +90,8 @@ class ClusteringOptions(Options):
     )
     projection: Literal["newest", "all"] = option(
         "newest",
-        "Psi_V is Psi without the newest theta, or without all so far (Algorithm 1)",
+        "Psi_V is Psi without the newest theta, or without all so far, one after "
+        "another (Algorithm 1): only the newest is then orthogonal to it",
     )
     e_step: Literal["soft", "hard"] = option(
         "soft", "hard: each step assigns whole points, as the authors' code does"

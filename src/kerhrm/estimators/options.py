@@ -35,7 +35,8 @@ class EstimatorOptions(DirectionOptions, ClusteringOptions):
     first_kernel : {"features", "inputs"}, default="features"
         Kernel of the first iteration: of tangent features, or of the inputs.
     projection : {"newest", "all"}, default="newest"
-        Which of the directions so far the clustering leaves out.
+        Which of the directions so far the clustering leaves out; all of them one after
+        another, so that only the newest is orthogonal to what is left.
     e_step : {"soft", "hard"}, default="soft"
         Whether an EM step assigns probabilities, or whole points.
     assignment : {"soft", "drawn", "hard"}, default="soft"

@@ -15,6 +15,7 @@ from kerhrm.algorithm.loop import Fit, fit, select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction, Directions, Environments
+from kerhrm.errors import KerhrmError
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
@@ -181,14 +182,26 @@ def test_features_in_single_precision_serve_every_step(
 def test_it_ends_where_no_feature_is_left(
     problem: Problem, k: int, projection: str
 ) -> None:
-    """Each iteration takes a direction out of the k features."""
+    """A clustering has k - 1 dimensions, however many directions are taken out one
+    after another."""
     update = {"k": [k], "projection": projection}
     options = OPTIONS.model_copy(update=update)
     found = fit(problem, options)
-    takes_all = projection == "all" or k == 1
-    length = k if takes_all else OPTIONS.n_iterations
+    length = 1 if k == 1 else OPTIONS.n_iterations
     assert len(found.directions) == length
     assert len(found.environments) == length
+    environments: list[Environments] = []
+    directions: list[Directions] = []
+    for t in range(1, OPTIONS.n_iterations + 1):
+        if t > length:
+            with pytest.raises(KerhrmError, match="zero"):
+                learn_environments(problem, options, t, environments, directions)
+            break
+        learned = learn_environments(problem, options, t, environments, directions)
+        environments.append(learned)
+        directions.append(learn_directions(problem, environments, options))
+    final = select_iteration(problem, environments, directions, options)
+    same(found.final, final)
     if k == 1:
         one_iteration = options.model_copy(update={"n_iterations": 1})
         alone = fit(problem, one_iteration)
