@@ -7,9 +7,9 @@ from torch.nn.functional import one_hot
 
 def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
     """Labels (n,) as int64: their values if there are few, else their quantile bins."""
-    values = torch.unique(y)
+    values, codes = torch.unique(y, return_inverse=True)
     if len(values) <= n_bins:
-        return torch.searchsorted(values, y.contiguous())
+        return codes
     ordered = y.sort().values
     ranks = torch.searchsorted(ordered, y.contiguous())  # ties share a rank
     scaled_ranks = ranks * n_bins
@@ -56,5 +56,4 @@ def label_information(responsibilities: Tensor, bins: Tensor) -> Tensor:
 
 def _entropy(p: Tensor) -> Tensor:
     """Entropy in nats along the last axis."""
-    terms = torch.special.xlogy(p, p)
-    return -terms.sum(-1)
+    return torch.special.entr(p).sum(-1)
