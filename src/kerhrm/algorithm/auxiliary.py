@@ -157,7 +157,8 @@ def cell_directions(
     Returns
     -------
     Directions
-        Scores are minus the extrapolated risk; ties go to the smaller k, then alpha.
+        Scores are minus the extrapolated risk; ties go to the k, then the alpha, that
+        stands first in the options.
     """
     random = stream(problem.seed, "auxiliary", "folds")
     n_points = len(problem.y)

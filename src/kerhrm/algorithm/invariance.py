@@ -23,8 +23,8 @@ from torch import Tensor
 
 from kerhrm.algorithm.minimisers import minimisers
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import Risks, solve
-from kerhrm.algorithm.problem import Problem, weighted_moments
+from kerhrm.algorithm.penalties import solve
+from kerhrm.algorithm.problem import Problem, Risks, weighted_moments
 from kerhrm.algorithm.records import Direction, Directions, Memberships, predict_linear
 from kerhrm.options import Task
 from kerhrm.progress import progress
@@ -54,9 +54,16 @@ def learn_directions(
     Returns
     -------
     Directions
-        C = G x (number of alphas) candidates.  Ties go to the smaller k, then the
-        smaller alpha; a degenerate clustering's candidates are chosen only if there are
-        no others.
+        C = G x (number of alphas) candidates.  Ties go to the k, then the alpha, that
+        stands first in the options; a degenerate clustering's candidates are chosen
+        only if there are no others.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`~kerhrm.algorithm.minimisers.minimisers`.
+    torch.linalg.LinAlgError
+        If the system of a direction is singular.
     """
     newest = environments[-1]
     n_alphas = len(options.alpha)
@@ -154,6 +161,11 @@ def erm_direction(
 
     What KerHRM falls back to where no environments are detected; its iteration is 0.
     Ties go to the smaller k, then the smaller ridge.
+
+    Raises
+    ------
+    torch.linalg.LinAlgError
+        If the system of a direction is singular.
     """
     pairs = itertools.product(sorted(k), sorted(ridges))
     candidates = list(pairs)

@@ -117,7 +117,10 @@ def fit(
     Raises
     ------
     KerhrmError
-        As :func:`~kerhrm.algorithm.environments.learn_environments`.
+        As :func:`~kerhrm.algorithm.environments.learn_environments` and
+        :func:`~kerhrm.algorithm.invariance.learn_directions`.
+    torch.linalg.LinAlgError
+        As these, too.
 
     Examples
     --------

@@ -67,7 +67,8 @@ class ClusteringOptions(Options):
 
     init: Literal["random", "nested"] = option(
         "random",
-        "nested: random for the first k, then from the environments of the k before",
+        "nested: random for the first k, then from the environments of the k before "
+        "and, later, of the iteration before",
     )
     clustering_ridge: Some[PositiveFloat] = option(
         [1e-3, 1e-2], "of the environments' regressions, chosen by held-out likelihood"

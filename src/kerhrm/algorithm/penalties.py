@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.problem import Risks as Risks
+from kerhrm.algorithm.problem import Risks
 from kerhrm.errors import KerhrmError
 
 #: reciprocal condition number below which four digits or fewer are left
@@ -33,7 +33,8 @@ class Penalty(ABC):
     --------
     A penalty of your own, the square of theta; ``unit`` says that alpha is a number.
     >>> import torch
-    >>> from kerhrm.algorithm.penalties import Penalty, Risks
+    >>> from kerhrm.algorithm.penalties import Penalty
+    >>> from kerhrm.algorithm.problem import Risks
     >>> risks = Risks(
     ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
     ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))
@@ -68,7 +69,8 @@ class GradientVariance(Penalty):
     --------
     The slope 1 is the best one of both environments, so that no penalty moves it.
     >>> import torch
-    >>> from kerhrm.algorithm.penalties import GradientVariance, Risks
+    >>> from kerhrm.algorithm.penalties import GradientVariance
+    >>> from kerhrm.algorithm.problem import Risks
     >>> risks = Risks(
     ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
     ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))
@@ -130,7 +132,8 @@ class WhitenedGradientVariance(GradientVariance):
     --------
     The slope 1 is the best one of both environments, so that no penalty moves it.
     >>> import torch
-    >>> from kerhrm.algorithm.penalties import Risks, WhitenedGradientVariance
+    >>> from kerhrm.algorithm.penalties import WhitenedGradientVariance
+    >>> from kerhrm.algorithm.problem import Risks
     >>> risks = Risks(
     ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
     ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))
@@ -162,7 +165,8 @@ class ScaleGradientVariance(Penalty):
     --------
     The slope 1 is the best one of both environments, so that no penalty moves it.
     >>> import torch
-    >>> from kerhrm.algorithm.penalties import Risks, ScaleGradientVariance
+    >>> from kerhrm.algorithm.penalties import ScaleGradientVariance
+    >>> from kerhrm.algorithm.problem import Risks
     >>> risks = Risks(
     ...     second=torch.tensor([[[1.0]], [[4.0]]]), cross=torch.tensor([[1.0], [4.0]]),
     ...     constant=torch.ones(2), weights=torch.ones(2) / 2, rho=torch.tensor(0.0))

@@ -104,7 +104,10 @@ class Environments(Memberships):
         return shares * occupied
 
     def log_likelihoods(self, k: int, means: Tensor, target: Tensor) -> Tensor:
-        """log p(target | psi) of new points, as above, in nats: (m,)."""
+        """log p(target | psi) of new points, as above: (m,).
+
+        In nats, up to the constant log(2 pi) / 2, which is left out.
+        """
         joint = self._log_joint(k, means, target)
         return torch.logsumexp(joint, -1)
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
+from kerhrm.estimators._calibration import probabilities
 from kerhrm.estimators._state import restored, stored
 from kerhrm.memory import TooLittleMemory, is_out_of_memory
 from kerhrm.networks.base import resolve_device
@@ -173,10 +174,7 @@ class TableEstimator(TaskTags):
     def _second(self, outputs: np.ndarray) -> np.ndarray:
         """Probabilities (n,) of the second class, of outputs (n,)."""
         if self._logistic:
-            clipped = np.clip(outputs, -500, 500)
-            odds_against = np.exp(-clipped)
-            probability = 1 / (1 + odds_against)
-            return np.asarray(probability)
+            return probabilities(outputs, 1.0)
         share = (1 + outputs) / 2
         return np.clip(share, 0.0, 1.0)
 

@@ -18,7 +18,7 @@ from kerhrm.estimators._base import fingerprint
 from kerhrm.estimators._parameters import fit_options
 from kerhrm.estimators._start import GivenRows
 from kerhrm.heterogeneity.residuals import spread_ties
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.networks.base import resolve_device
 from kerhrm.randomness import stream
 from kerhrm.tables.data import read_features

@@ -11,7 +11,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
+from kerhrm.description.break_even import share_above
+from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult
 from kerhrm.options import Task
 
 ALL = "all rows"  #: the first row of a comparison
@@ -232,4 +233,4 @@ def break_even(report: pd.DataFrame, worst: str) -> float:
     rows = environments["rows"]
     rest = np.average(difference[others], weights=rows[others])
     there = difference[worst]
-    return float(rest / (rest - there)) if there < 0 < rest else math.nan
+    return float(share_above(there, rest)) if there < 0 < rest else math.nan

@@ -18,7 +18,8 @@ from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
-from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
+from kerhrm.heterogeneity.result import HeterogeneityResult
+from kerhrm.heterogeneity.test import test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit
 from kerhrm.methods.inputs import Inputs
 from kerhrm.tables.data import Units

@@ -21,7 +21,7 @@ class EstimatorOptions(DirectionOptions, ClusteringOptions):
     ----------
     init : {"random", "nested"}, default="random"
         Starts of the clustering; nested: random for the first k, then from the
-        environments of the k before.
+        environments of the k before and, later, of the iteration before.
     clustering_ridge : float or list of float, default=[0.001, 0.01]
         Ridges of the environments' regressions to try, by held-out likelihood.
     noise_sd : float, default=None

@@ -17,12 +17,15 @@ null each term has mean zero, up to the product of the errors of two regressions
 that random signs of the terms make draws of T:
 
 .. math::
-    p = (1 + \#\{\text{draws with at least the gain}\}) / (1 + \#\text{draws}).
+    p = (1 + \#\{\text{draws}: u_\text{draw} + 0.2 \ge u\}) / (1 + \#\text{draws}),
+
+u the gain less its mean, in standard deviations, both over data and draws; 0.2 of them
+are the null hypothesis's credit, for what the regressions miss.
 
 psi are a constant and the inputs, or the leading principal components of many inputs:
 what a change of the function must be correlated with to be seen.  A change of the
 constant alone would be lost among many inputs, so that it is measured by itself, too;
-of both gains, in units of their spread, the larger one counts, and of a draw likewise.
+u is the larger one of both, and of a draw likewise.
 Where nothing is detected any more once every cell has a constant of its own, no input's
 effect is seen to change.
 """

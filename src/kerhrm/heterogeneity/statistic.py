@@ -73,7 +73,7 @@ def gains(
     residual_sets = torch.from_numpy(residuals)
     sets = zip(residual_sets, by_set, strict=True)
     for e, random in progress(sets, "permutations of the pre-test", len(residuals)):
-        led = leading(psi, e)
+        led = along_singled_out(psi, e)
         yield _gain(led, e, random, options)
 
 
@@ -100,7 +100,7 @@ def _gain(
     return max(0.0, best)
 
 
-def leading(psi: Tensor, e: Tensor) -> Tensor:
+def along_singled_out(psi: Tensor, e: Tensor) -> Tensor:
     """Psi (n, k) along the directions that residuals e (n,) single out:
     at most (n, 8)."""
     if psi.shape[1] <= SUBSPACE + 2:

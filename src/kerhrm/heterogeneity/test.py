@@ -51,9 +51,7 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
-from kerhrm.heterogeneity.result import MIN_POINTS as MIN_POINTS
-from kerhrm.heterogeneity.result import HeterogeneityResult as HeterogeneityResult
-from kerhrm.heterogeneity.result import impossible
+from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult, impossible
 from kerhrm.randomness import stream
 
 #: rows that are tested at most, for a kernel ridge regression takes their number cubed

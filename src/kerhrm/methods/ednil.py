@@ -206,7 +206,7 @@ def inference_loss(
     p = probabilities(of_heads, options.temperature)
     return (
         diversity_loss(p, options.balance_limit)
-        + options.label_weight * label_information(p, inputs.y)
+        + options.label_weight * label_divergence(p, inputs.y)
         + invariance_weight * loss_variance(p, losses)
         + decay(network, options.weight_decay)
     )
@@ -225,7 +225,7 @@ def diversity_loss(p: Tensor, limit: float) -> Tensor:
     return -log_likelihood / weights.sum()
 
 
-def label_information(p: Tensor, y: Tensor) -> Tensor:
+def label_divergence(p: Tensor, y: Tensor) -> Tensor:
     """L_LI of probabilities (n, K) and labels (n,), in nats."""
     lower = p[y <= 0]
     of_lower = lower.sum(0)

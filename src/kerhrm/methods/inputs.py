@@ -13,7 +13,6 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import predict_linear
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.result import HeterogeneityResult
-from kerhrm.methods.base import Method as Method
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import BestWeights, Callback, Loss, train
 from kerhrm.options import Task

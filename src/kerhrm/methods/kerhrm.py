@@ -22,7 +22,7 @@ def train_kerhrm(inputs: Inputs, options: KerHRMOptions) -> Fitted:
     Returns
     -------
     Fitted
-        Outputs ``network`` (that of the last step), ``linear`` (in the reduced
+        Outputs ``network`` (trained along the direction), ``linear`` (in the reduced
         features) and ``first`` (the same after one iteration).  The environments are
         those of all iterations and candidate dimensions; all points are in all of them
         where none are detected.
@@ -40,7 +40,8 @@ def finish(
     environments: Sequence[Memberships],
     directions: Sequence[Directions],
 ) -> Fitted:
-    """Use that :func:`train_kerhrm` makes of the iterations of Algorithm 1."""
+    """The final direction, the network and what is reported, from the iterations of
+    Algorithm 1."""
     problem = inputs.require_problem()
     result = inputs.heterogeneity
     untested = result is None and inputs.task == "regression"

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.problem import Problem
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.runs.replicates import Replicates
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.kerhrm import finish
 from kerhrm.networks.base import resolve_device
 from kerhrm.plugins import load_entry

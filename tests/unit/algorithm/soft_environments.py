@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.invariance import environment_risks
-from kerhrm.algorithm.penalties import Risks
+from kerhrm.algorithm.problem import Risks
 
 
 class Data(NamedTuple):

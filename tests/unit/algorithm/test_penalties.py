@@ -13,7 +13,8 @@ from torch import Tensor
 
 from kerhrm import KerhrmError
 from kerhrm.algorithm.minimisers import minimisers
-from kerhrm.algorithm.penalties import GradientVariance, Penalty, Risks, solve
+from kerhrm.algorithm.penalties import GradientVariance, Penalty, solve
+from kerhrm.algorithm.problem import Risks
 from kerhrm.algorithm.registry import PENALTIES
 
 

@@ -18,7 +18,8 @@ from kerhrm.algorithm.mixture import (
     orthogonal_update,
     random_starts,
 )
-from kerhrm.algorithm.penalties import GradientVariance, Risks
+from kerhrm.algorithm.penalties import GradientVariance
+from kerhrm.algorithm.problem import Risks
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.networks.build import build

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from kerhrm import KerhrmError, KerHRMOptions, NetworkOptions, NTFMap, Problem, build
 from kerhrm.heterogeneity.auxiliary import covariance_measure
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods import zin
 from kerhrm.methods.auxiliary import AuxiliaryOptions, fit_auxiliary, train_auxiliary
 from kerhrm.methods.inputs import Inputs

@@ -11,7 +11,8 @@ from torch.testing import assert_close
 
 from kerhrm import KerhrmError, NTFMap
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.methods.inputs import Fitted, Inputs, Method
+from kerhrm.methods.base import Method
+from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.irm import point_loss
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.training import train

@@ -21,7 +21,7 @@ from kerhrm.methods.ednil import (
     EDNILOptions,
     diversity_loss,
     environment_weights,
-    label_information,
+    label_divergence,
     loss_variance,
     train_ednil,
     with_heads,
@@ -63,18 +63,18 @@ def test_labels_that_environments_tell_by_the_divergence_of_torch(
         categories = Categorical(probs=shares / shares.sum())
         divergences.append(kl_divergence(categories, uniform))
     expected = sum(divergences) / count
-    assert_close(label_information(p, y), expected)
+    assert_close(label_divergence(p, y), expected)
 
 
 def test_environments_that_copy_the_label_have_all_of_its_information() -> None:
     y = torch.tensor([1.0, -1.0, 1.0, -1.0])
     is_positive = (y > 0).double()
     copies = torch.stack([is_positive, 1 - is_positive], 1)
-    of_copies = float(label_information(copies, y))
+    of_copies = float(label_divergence(copies, y))
     expected = np.log(2)
     assert of_copies == pytest.approx(expected)
     halves = torch.full((4, 2), 0.5)
-    assert label_information(halves, y) == 0.0
+    assert label_divergence(halves, y) == 0.0
 
 
 @given(*counts)
@@ -113,8 +113,8 @@ def test_environments_have_no_names(count: int, seed: int) -> None:
     renamed = p[:, order]
     expected = diversity_loss(p, 2.0)
     assert_close(diversity_loss(renamed, 2.0), expected)
-    expected = label_information(p, y)
-    assert_close(label_information(renamed, y), expected)
+    expected = label_divergence(p, y)
+    assert_close(label_divergence(renamed, y), expected)
     expected = loss_variance(p, losses)
     assert_close(loss_variance(renamed, losses), expected)
 
@@ -198,7 +198,7 @@ class InModules:
         for _ in range(6):
             p = self.memberships()
             diversity = diversity_loss(p, 2.0)
-            information = label_information(p, self.y - 0.5)
+            information = label_divergence(p, self.y - 0.5)
             variance = loss_variance(p, fixed)
             objective = diversity + 3.0 * information + rising * variance
             objective = objective + decay(self.infer)
@@ -311,7 +311,7 @@ def test_more_weight_on_labels_leaves_them_less_information(draw: Draw) -> None:
         environments = train_ednil(inputs, options).environments
         assert environments is not None
         memberships = environments[:200].double()
-        of_labels = label_information(memberships, inputs.y)
+        of_labels = label_divergence(memberships, inputs.y)
         information.append(float(of_labels))
     for before, after in pairwise(information):
         assert before >= after - 1e-3

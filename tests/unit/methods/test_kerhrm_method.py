@@ -13,7 +13,7 @@ from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction, learn_directions
 from kerhrm.algorithm.loop import select_iteration
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.kerhrm import train_kerhrm

@@ -135,7 +135,8 @@ from kerhrm import METHODS, NTFMap
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import GradientVariance
-from kerhrm.methods.inputs import Fitted, Inputs, Method
+from kerhrm.methods.base import Method
+from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.kerhrm import train_kerhrm
 from kerhrm.methods.registry import METHODS as SAME
 from kerhrm_paper.data.generator import Generator
