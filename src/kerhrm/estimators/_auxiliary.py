@@ -10,7 +10,6 @@ from kerhrm.algorithm.options import (
     AuxiliaryOptions,
     ClusteringOptions,
     HeterogeneityOptions,
-    KerHRMOptions,
 )
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._parameters import FitOptions
@@ -44,12 +43,11 @@ def auxiliary_options(
     Raises
     ------
     KerhrmError
-        If a parameter or an option is not the default and would be ignored.
+        If a parameter or an option is not the default and would be ignored, but for
+        ``n_iterations``, an upper bound: there is one iteration.
     """
     if n_environments is None:
         raise _together("n_environments=None", "give a number of environments")
-    if options.n_iterations not in {1, KerHRMOptions().n_iterations}:
-        raise _together(f"n_iterations={options.n_iterations}")
     for name in OF_ITERATIONS:
         value = getattr(options, name)
         if value != FitOptions.model_fields[name].default:

@@ -169,7 +169,6 @@ def test_alpha_and_starts_are_those_that_are_given(
     ("parameters", "words"),
     [
         ({"n_environments": None}, "n_environments=None .*; give a number of env"),
-        ({"n_iterations": 5}, "n_iterations=5 .*; leave one out"),
         (
             {"options": {"penalty": "scale_gradient_variance"}},
             r"options\['penalty'\]='scale_gradient_variance' .*; leave",
