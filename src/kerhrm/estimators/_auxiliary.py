@@ -28,15 +28,11 @@ WITH_OTHER_DEFAULTS = ("alpha", "n_init")
 OF_BOTH_TESTS = ("level", "n_permutations")
 
 
-def auxiliary_options(
-    n_environments: int | None, options: FitOptions
-) -> AuxiliaryOptions:
+def auxiliary_options(options: FitOptions) -> AuxiliaryOptions:
     """Options of the test of auxiliary columns, and of learning by their cells.
 
     Parameters
     ----------
-    n_environments : int or None
-        As the user gives it.
     options : FitOptions
         Of the fit.
 
@@ -46,8 +42,6 @@ def auxiliary_options(
         If a parameter or an option is not the default and would be ignored, but for
         ``n_iterations``, an upper bound: there is one iteration.
     """
-    if n_environments is None:
-        raise _together("n_environments=None", "give a number of environments")
     for name in OF_ITERATIONS:
         value = getattr(options, name)
         if value != FitOptions.model_fields[name].default:
@@ -79,5 +73,6 @@ def _of_test(pretest: HeterogeneityOptions | None) -> dict[str, Any]:
     return values
 
 
-def _together(given: str, hint: str = "leave one out") -> KerhrmError:
-    return KerhrmError(f"auxiliary and {given} cannot be given together", hint)
+def _together(given: str) -> KerhrmError:
+    problem = f"auxiliary and {given} cannot be given together"
+    return KerhrmError(problem, "leave one out")

@@ -69,7 +69,7 @@ class InvariantEstimator(FittedInvariant):
             of new rows without their targets.  There is one iteration.  The default
             ``alpha`` is then 0 to 300 and ``n_init`` is 5; of ``pretest`` the level and
             the number of permutations count.  Options of the clustering and of the
-            penalty are refused, and ``n_environments=None`` is.
+            penalty are refused, and ``n_environments=None`` is 2.
         validation : pair of array-like, optional
             Rows (X, y) that choose k, alpha, the iteration and lambda, in place of a
             ``validation_fraction`` of the rows.
@@ -90,7 +90,7 @@ class InvariantEstimator(FittedInvariant):
         given = GivenRows(X, y, validation, sample_weight, auxiliary)
         options = fit_options(self)
         if auxiliary is not None:
-            auxiliary_options(self.n_environments, options)  # refuses some
+            auxiliary_options(options)  # refuses some
         with (
             all_or_nothing(self),
             computation(self.n_jobs),
@@ -262,7 +262,7 @@ class InvariantEstimator(FittedInvariant):
             inputs.x,
             z,
             z_validation,
-            auxiliary_options(self.n_environments, prepared.options),
+            auxiliary_options(prepared.options),
             categories=[kind == CATEGORIES for kind in kinds],
             anyway=self.if_not_detected == "fit",
         )

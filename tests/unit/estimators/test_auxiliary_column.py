@@ -168,7 +168,6 @@ def test_alpha_and_starts_are_those_that_are_given(
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_environments": None}, "n_environments=None .*; give a number of env"),
         (
             {"options": {"penalty": "scale_gradient_variance"}},
             r"options\['penalty'\]='scale_gradient_variance' .*; leave",
