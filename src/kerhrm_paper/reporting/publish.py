@@ -71,13 +71,28 @@ class Plan:
             files += [f"figures/{name}.png" for name in self.tables]
         if self.is_whole:
             files += ["figures/endpoints.png", "figures/selection.png"]
-        if self.is_whole or self.is_apart:
+        if self.is_whole or self.is_apart or self.brings_configuration():
             files.append("config.yaml")
         for name, prefix in MADE_OF.items():
             is_of_these = any(table.startswith(prefix) for table in self.tables)
             if self.is_whole or (is_of_these and not self.is_apart):
                 files.append(name)
         return [name for name in files if self.run.has(name)]
+
+    def brings_configuration(self) -> bool:
+        """Whether the run's configuration knows all that is published, and more.
+
+        Pictures that are drawn again have their titles from it.
+        """
+        published = Run(self.target)
+        if not (self.run.has("config.yaml") and published.has("config.yaml")):
+            return False
+        of_run = self.run.config
+        known = published.config
+        is_changed = bool(of_run.get("changes"))
+        is_alike = of_run.get("preset") == known.get("preset") and not is_changed
+        tables = of_run.get("tables", {}).keys()
+        return is_alike and tables > known.get("tables", {}).keys()
 
 
 def publish(

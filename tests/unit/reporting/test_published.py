@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
@@ -101,6 +102,29 @@ def test_a_table_brings_no_file_of_other_tables(
     assert {"table1.csv", "table1.png", "table1.csv.gz"} <= published
     others = {"endpoints.png", "selection.png", "choices.csv", BAND}
     assert not others & published
+
+
+def test_a_new_table_brings_the_configuration_that_knows_it(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its picture, drawn again, has its title from there."""
+    monkeypatch.setattr("kerhrm_paper.reporting.publish.write_report", lambda *_: None)
+    target = tmp_path / "published"
+    publish(recorded(complete(make_run(scores))), target, root=ROOT)
+    before = (target / "config.yaml").read_text()
+    later = Run(make_run(scores, "fresh", "study", name="later"))
+    config = yaml.safe_load(before)
+    config["tables"]["study"] = {"title": "Study"}
+    path = later.folder / "config.yaml"
+    path.write_text(yaml.safe_dump(config | {"changes": {"data": {}}}))
+    publish(recorded(later), target, ["study"], ROOT)
+    assert (target / "config.yaml").read_text() == before
+    path.write_text(yaml.safe_dump(config))
+    publish(recorded(Run(later.folder)), target, ["study"], ROOT)
+    assert yaml.safe_load((target / "config.yaml").read_text()) == config
 
 
 def test_endpoints_and_claims_are_computed_again(
