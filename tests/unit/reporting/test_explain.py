@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from kerhrm.cli import main
 from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.schemas import WORDS
 from kerhrm_paper.config.strict_yaml import read_overrides
@@ -29,6 +30,7 @@ CHANGED = {"preset": "smoke", "learners": {"erm": SEVEN_STEPS}}
 SELECTED = "selected: config/selected/classification.yaml: "
 SMOKE = "config/presets/smoke.yaml: "
 DATA = "classification+r2=0.7"
+CELL = ("table1", "r2=0.7", "ERM", "test_acc")
 Make = Callable[..., Path]
 
 
@@ -239,3 +241,58 @@ def test_the_published_table_shows_what_was_selected() -> None:
     options = shown.loc["KerHRM"].index
     assert set(options) == set(chosen["kerhrm"]["oracle"])
     assert "ref: majority" not in shown.index
+
+
+def test_a_cell_is_explained_by_its_seeds_and_files(
+    make_run: Make, scores: pd.DataFrame
+) -> None:
+    run = Run(make_run(scores, "paper"))
+    folder = run.folder
+    parts = {
+        "classification+r2=0.7/erm/predictions.npz": [],
+        "classification+r2=0.7/kerhrm_x/predictions.npz": [],
+        "scores/table1.csv.gz": [
+            "classification+r2=0.7/erm/predictions.npz",
+            "classification+r2=0.7/kerhrm_x/predictions.npz",
+        ],
+        "tables/table1.csv": ["scores/table1.csv.gz"],
+    }
+    for name, inputs in parts.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        digests = {}
+        for read in inputs:
+            digests[read] = provenance.digest(folder / read)
+        provenance.write(folder, "a_rule", [file], digests, {})
+    found = explain(run, *CELL, root=ROOT)
+    names_of_cell = scores[["setting", "method", "metric"]]
+    is_own = (names_of_cell == list(CELL[1:])).all(axis=1)
+    is_own &= scores["selection"] == "pooled validation"
+    own = scores[is_own]
+    expected = own["value"].tolist()
+    values = [seed["value"] for seed in found["seeds"]]
+    assert values == pytest.approx(expected)
+    mean = own["value"].mean()
+    assert found["cell"]["mean"] == pytest.approx(mean)
+    names = [file["file"] for file in found["files"]]
+    expected_names = [name for name in reversed(parts) if "kerhrm_x" not in name]
+    assert names == expected_names
+    oracle = explain(run, *CELL, selection="oracle", root=ROOT)
+    assert oracle["cell"]["selection"] == "oracle"
+    assert json.dumps(oracle)
+
+
+def test_a_cell_that_is_not_there_names_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    last_words = ["KerHRM", "test_acc", "--run", str(REFERENCE)]
+    assert main(["explain", "table1", "r2=0.70", *last_words]) == 1
+    assert "no setting 'r2=0.70'; it has r2=0.7; r2=0.75" in capsys.readouterr().err
+    assert main(["explain", "table1", "r2=0.7", *last_words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cell"]["n_seeds"] == 20
+    assert len(found["seeds"]) == 20
+    assert found["commit"]
+    assert main(["explain", "tabel1", "r2=0.7", *last_words]) == 1
+    assert "has no table 'tabel1'; it has table1" in capsys.readouterr().err

@@ -3,7 +3,6 @@ cell."""
 
 import errno
 import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.reporting import publish_again
-from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.publish import publish, restored_on_error
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.runs import provenance
@@ -25,7 +23,14 @@ from kerhrm_paper.runs import provenance
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "results" / "reference"
 Make = Callable[..., Path]
-CELL = ("table1", "r2=0.7", "ERM", "test_acc")
+
+
+@pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publish without the page, which has a test of its own."""
+    for module in ("publish", "publish_again"):
+        name = f"kerhrm_paper.reporting.{module}.write_report"
+        monkeypatch.setattr(name, lambda *_: None)
 
 
 def complete(folder: Path) -> Run:
@@ -81,14 +86,11 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     assert len(commit) >= 40
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_table_brings_no_file_of_other_tables(
-    tmp_path: Path,
-    make_run: Make,
-    scores: pd.DataFrame,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:
     """The picture of the endpoints would not fit those that are published."""
-    monkeypatch.setattr("kerhrm_paper.reporting.publish.write_report", lambda *_: None)
     target = tmp_path / "published"
     run = complete(make_run(scores))
     figures = run.folder / "figures"
@@ -104,14 +106,11 @@ def test_a_table_brings_no_file_of_other_tables(
     assert not others & published
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_new_table_brings_the_configuration_that_knows_it(
-    tmp_path: Path,
-    make_run: Make,
-    scores: pd.DataFrame,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:
     """Its picture, drawn again, has its title from there."""
-    monkeypatch.setattr("kerhrm_paper.reporting.publish.write_report", lambda *_: None)
     target = tmp_path / "published"
     publish(recorded(complete(make_run(scores))), target, root=ROOT)
     before = (target / "config.yaml").read_text()
@@ -168,6 +167,7 @@ def test_endpoints_and_claims_are_computed_again(
     assert Run(target).provenance == noted
 
 
+@pytest.mark.usefixtures("no_page")
 def test_the_band_is_published_and_computed_again(
     tmp_path: Path,
     make_run: Make,
@@ -175,9 +175,6 @@ def test_the_band_is_published_and_computed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Computed again where all of its tables are published."""
-    for module in ("publish", "publish_again"):  # the page has a test of its own
-        name = f"kerhrm_paper.reporting.{module}.write_report"
-        monkeypatch.setattr(name, lambda *_: None)
     target = tmp_path / "published"
     run = complete(make_run(scores))
     (run.folder / BAND).write_text("table,part,method,lowest,highest,outcome\n")
@@ -375,61 +372,6 @@ def test_a_file_that_was_edited_is_refused(
     path.write_text(edited)
     with pytest.raises(KerhrmError, match="has changed since rule make_table made it"):
         publish(run, tmp_path / "published")
-
-
-def test_a_cell_is_explained_by_its_seeds_and_files(
-    make_run: Make, scores: pd.DataFrame
-) -> None:
-    run = Run(make_run(scores, "paper"))
-    folder = run.folder
-    parts = {
-        "classification+r2=0.7/erm/predictions.npz": [],
-        "classification+r2=0.7/kerhrm_x/predictions.npz": [],
-        "scores/table1.csv.gz": [
-            "classification+r2=0.7/erm/predictions.npz",
-            "classification+r2=0.7/kerhrm_x/predictions.npz",
-        ],
-        "tables/table1.csv": ["scores/table1.csv.gz"],
-    }
-    for name, inputs in parts.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
-        digests = {}
-        for read in inputs:
-            digests[read] = provenance.digest(folder / read)
-        provenance.write(folder, "a_rule", [file], digests, {})
-    found = explain(run, *CELL, root=ROOT)
-    names_of_cell = scores[["setting", "method", "metric"]]
-    is_own = (names_of_cell == list(CELL[1:])).all(axis=1)
-    is_own &= scores["selection"] == "pooled validation"
-    own = scores[is_own]
-    expected = own["value"].tolist()
-    values = [seed["value"] for seed in found["seeds"]]
-    assert values == pytest.approx(expected)
-    mean = own["value"].mean()
-    assert found["cell"]["mean"] == pytest.approx(mean)
-    names = [file["file"] for file in found["files"]]
-    expected_names = [name for name in reversed(parts) if "kerhrm_x" not in name]
-    assert names == expected_names
-    oracle = explain(run, *CELL, selection="oracle", root=ROOT)
-    assert oracle["cell"]["selection"] == "oracle"
-    assert json.dumps(oracle)
-
-
-def test_a_cell_that_is_not_there_names_the_nearest(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    last_words = ["KerHRM", "test_acc", "--run", str(REFERENCE)]
-    assert main(["explain", "table1", "r2=0.70", *last_words]) == 1
-    assert "no setting 'r2=0.70'; it has r2=0.7; r2=0.75" in capsys.readouterr().err
-    assert main(["explain", "table1", "r2=0.7", *last_words]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["cell"]["n_seeds"] == 20
-    assert len(found["seeds"]) == 20
-    assert found["commit"]
-    assert main(["explain", "tabel1", "r2=0.7", *last_words]) == 1
-    assert "has no table 'tabel1'; it has table1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "a\x00,b\n1", "preset: [", "- 1"])
