@@ -147,7 +147,10 @@ def _edges(column: np.ndarray, distinct: np.ndarray, n_cells: int) -> np.ndarray
     quantiles = np.quantile(column, shares)
     edges = np.unique(quantiles)
     largest = distinct[-1]
-    return edges[edges < largest]  # a cell above the largest value would be empty
+    below = edges[edges < largest]  # a cell above the largest value would be empty
+    if len(below):
+        return below
+    return distinct[-2:-1]  # nearly all points have the largest value
 
 
 def _frequent(column: np.ndarray, n_cells: int) -> np.ndarray:
