@@ -38,7 +38,8 @@ from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import decay, point_loss, scale_gradient
 from kerhrm.methods.peer_options import EDNILOptions
 from kerhrm.networks.base import Network
-from kerhrm.networks.build import MLP, activations
+from kerhrm.networks.build import MLP
+from kerhrm.networks.heads import head_outputs, heads_at
 from kerhrm.networks.last_layer import LastLayer
 from kerhrm.networks.training import BestWeights, Descent
 from kerhrm.progress import progress
@@ -51,7 +52,8 @@ LEAST_MASS = 1e-10  #: of an environment that is divided by
 def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     """Infer environments and learn on them, in turn."""
     heads = with_heads(inputs.network, options.n_environments, inputs.seed)
-    inference = pretrained(heads, inputs, options)
+    of_heads = heads_at(heads, inputs.x)
+    inference = pretrained(heads, of_heads, inputs, options)
     device = inputs.x.device
     invariant = Descent.of(inputs.network, device, options.learning_rate)
     outputs = inputs.network.at(inputs.x)
@@ -67,7 +69,8 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
         infer = partial(
             inference_loss,
             inference.network,
-            inputs,
+            of_heads,
+            inputs.y,
             losses,
             options,
             invariance_weight=share * options.invariance_weight,
@@ -151,20 +154,27 @@ def with_heads(network: Network, count: int, seed: int) -> MLP:
     return last.network.with_weights(weights)
 
 
-def head_losses(network: MLP, x: Tensor, y: Tensor) -> Tensor:
-    """Logistic losses of every head at points (n, d): (n, K)."""
-    *_, outputs = activations(network.layers, x)
+def head_losses(outputs: Tensor, y: Tensor) -> Tensor:
+    """Logistic losses of heads by their outputs (n, K) at labels (n,): (n, K)."""
     margins = -y[:, None] * outputs
     return softplus(margins)
 
 
-def pretrained(heads: MLP, inputs: Inputs, options: EDNILOptions) -> Descent[MLP]:
-    """Train the shared layers and the first head by ERM; a new optimiser follows."""
+def pretrained(
+    heads: MLP,
+    outputs: Callable[[MLP], Tensor],
+    inputs: Inputs,
+    options: EDNILOptions,
+) -> Descent[MLP]:
+    """Train the shared layers and the first head by ERM; a new optimiser follows.
+
+    ``outputs`` are those of :func:`kerhrm.networks.heads.heads_at`.
+    """
     device = inputs.x.device
     first = Descent.of(heads, device, options.learning_rate)
 
     def risk() -> Tensor:
-        losses = head_losses(first.network, inputs.x, inputs.y)
+        losses = head_losses(outputs(first.network), inputs.y)
         of_first_head = losses[:, 0]
         risk_of_head = of_first_head.mean()
         return risk_of_head + decay(first.network, options.weight_decay)
@@ -181,7 +191,8 @@ def probabilities(losses: Tensor, temperature: float) -> Tensor:
 
 def inference_loss(
     network: MLP,
-    inputs: Inputs,
+    outputs: Callable[[MLP], Tensor],
+    y: Tensor,
     losses: Tensor,
     options: EDNILOptions,
     *,
@@ -193,8 +204,10 @@ def inference_loss(
     ----------
     network : MLP
         With a head for each environment.
-    inputs : Inputs
-        Training points.
+    outputs : callable
+        Of the network to those of its heads at the training points, (n, K).
+    y : Tensor, (n,)
+        Their labels.
     losses : Tensor, (n,)
         Of the invariant network.
     options : EDNILOptions
@@ -202,11 +215,11 @@ def inference_loss(
     invariance_weight : float
         Of L_IP in this round.
     """
-    of_heads = head_losses(network, inputs.x, inputs.y)
+    of_heads = head_losses(outputs(network), y)
     p = probabilities(of_heads, options.temperature)
     return (
         diversity_loss(p, options.balance_limit)
-        + options.label_weight * label_divergence(p, inputs.y)
+        + options.label_weight * label_divergence(p, y)
         + invariance_weight * loss_variance(p, losses)
         + decay(network, options.weight_decay)
     )
@@ -252,7 +265,7 @@ def loss_variance(p: Tensor, losses: Tensor) -> Tensor:
 @torch.no_grad()
 def memberships(network: MLP, x: Tensor, y: Tensor, options: EDNILOptions) -> Tensor:
     """P (n, K) of the likeliest environment of each point, and 0 of the others."""
-    losses = head_losses(network, x, y)
+    losses = head_losses(head_outputs(network, x), y)
     p = probabilities(losses, options.temperature)
     _, k = p.shape
     likeliest = p.argmax(1)

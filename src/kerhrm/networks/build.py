@@ -72,7 +72,7 @@ class MLP(Network):
 
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
         one_hidden_layer = len(weights) == 4
-        if one_hidden_layer and _on_cpu(x):
+        if one_hidden_layer and kernels_take(x):
             width = len(weights["bias_0"])
             blocks = kernels.blocks(x, width)
             return self._in_blocks(weights, blocks)
@@ -81,7 +81,7 @@ class MLP(Network):
 
     def at(self, x: Tensor) -> Callable[["MLP"], Tensor]:
         linear = len(self.weights) == 2
-        if linear or not _on_cpu(x):
+        if linear or not kernels_take(x):
             return super().at(x)
         width = len(self.weights["bias_0"])
         blocks = kernels.blocks_by_zeros(x, width)
@@ -152,7 +152,7 @@ def init_mlp(seed: int, sizes: Sequence[int]) -> MLP:
     return MLP(weights)
 
 
-def _on_cpu(x: Tensor) -> bool:
+def kernels_take(x: Tensor) -> bool:
     """Whether the kernels take these points, and are faster."""
     many = len(x) >= MIN_POINTS
     on_cpu = x.device.type == "cpu"

@@ -207,7 +207,7 @@ def deep_outputs(
     first_layer, *middle, last_layer = layers
     weight, bias = first_layer
     out, level = last_layer
-    first = _joined(weight, bias)
+    first = joined_layer(weight, bias)
     f = _empty(points, weight)
     for block in points:
         h = block.times(first).relu_()
@@ -242,7 +242,7 @@ class _Outputs(torch.autograd.Function):
         level: Tensor,
     ) -> Tensor:
         f = _empty(points, out)
-        joined = _joined(weight, bias)
+        joined = joined_layer(weight, bias)
         needed = any(ctx.needs_input_grad)
         hidden = []
         for block in points:
@@ -298,7 +298,7 @@ class _Gradient(torch.autograd.Function):
         """Along a direction of the parameters, whose parts the arguments are."""
         w, moments = ctx.saved_tensors
         by_delta = _empty(ctx.points, w)
-        joined = _joined(weight, bias)
+        joined = joined_layer(weight, bias)
         for block, h in zip(ctx.points, ctx.hidden, strict=True):
             product = block.times(joined)
             change = threshold_backward(product, h, 0)
@@ -314,7 +314,8 @@ def _empty(points: Sequence[Block], like: Tensor) -> Tensor:
     return like.new_empty(n)
 
 
-def _joined(weight: Tensor, bias: Tensor) -> Tensor:
+def joined_layer(weight: Tensor, bias: Tensor) -> Tensor:
+    """(W, b): (h, d), (h,) to (h, d + 1)."""
     bias_column = bias[:, None]
     return torch.cat([weight, bias_column], 1)
 
