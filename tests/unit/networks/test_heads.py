@@ -7,22 +7,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from kerhrm.networks import base, kernels
 from kerhrm.networks.build import MIN_POINTS, MLP, init_mlp
 from kerhrm.networks.heads import head_outputs, heads_at
 
-H = 6
+H = 6  #: hidden units
 
-
-@pytest.fixture(
-    autouse=True,
-    params=[True, False],
-    ids=["convolutions", "plain products"],
-)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "convolutions_pay", lambda: request.param)
-    monkeypatch.setattr(kernels, "ENTRIES", 64 * H)
-    monkeypatch.setattr(kernels, "MIN_ROWS", 8)
+pytestmark = pytest.mark.usefixtures("either_product", "small_blocks")
 
 
 def heads_of(d: int, k: int, seed: int, hidden: tuple[int, ...] = (H,)) -> MLP:

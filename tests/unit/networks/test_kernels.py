@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from kerhrm.networks import base, kernels
+from kerhrm.networks import base
 from kerhrm.networks.base import (
     affine,
     cross,
@@ -28,15 +28,7 @@ H = 6
 PIXELS = 6
 
 
-@pytest.fixture(
-    autouse=True,
-    params=[True, False],
-    ids=["convolutions", "plain products"],
-)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "convolutions_pay", lambda: request.param)
-    monkeypatch.setattr(kernels, "ENTRIES", 64 * H)
-    monkeypatch.setattr(kernels, "MIN_ROWS", 8)
+pytestmark = pytest.mark.usefixtures("either_product", "small_blocks")
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 250])
