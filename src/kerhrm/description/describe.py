@@ -23,6 +23,8 @@ from kerhrm.description.stability import Relabel, stability
 from kerhrm.description.tree import separate
 
 BIMODAL = 0.05  #: p-value of the dip below which residuals are called bimodal
+#: of ERM's residuals, in units of its errors on rows that it has not seen
+LEAST_RESIDUAL = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Known:
         Of the rows, in their order; None: there is no split.
     residuals : ndarray, (n,)
         Of ERM, in the target's unit.
+    noise : float
+        Standard deviation of ERM's errors on rows that it has not seen.
     continuous : bool
         Whether the target is numeric with more than two values.
     visible : float
@@ -68,6 +72,7 @@ class Known:
     split: Literal["fit", "mixture", "none"]
     memberships: np.ndarray | None
     residuals: np.ndarray
+    noise: float
     continuous: bool
     visible: float
     break_even: BreakEven | None
@@ -90,10 +95,8 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         Draws them.
     """
     rows = known.rows
-    found = dip_test(known.residuals) if known.continuous else None
-    squares = known.residuals**2
-    residual_variance = np.average(squares, weights=rows.weights)
-    residual_sd = float(np.sqrt(residual_variance))
+    found = _dip(known)
+    residual_sd = known.noise
     notes = [*known.notes, *_notes(known, found)]
     memberships = known.memberships
     if memberships is None or memberships.shape[1] < 2:
@@ -181,6 +184,17 @@ def _pooled(regressions: list[Regression], memberships: np.ndarray) -> float:
     sizes = memberships.sum(0)
     variance = np.average(squares, weights=sizes)
     return float(np.sqrt(variance))
+
+
+def _dip(known: Known) -> Dip | None:
+    """Dip of ERM's residuals; None where labels are two, or ERM follows the rows so
+    closely that residuals are no errors."""
+    squares = known.residuals**2
+    variance = np.average(squares, weights=known.rows.weights)
+    follows = np.sqrt(variance) < LEAST_RESIDUAL * known.noise
+    if follows or not known.continuous:
+        return None
+    return dip_test(known.residuals)
 
 
 def _notes(known: Known, found: Dip | None) -> list[str]:

@@ -36,6 +36,9 @@ LEVEL = "(level)"  #: the constant: the target's mean where all columns have the
 ROWS_PER_COEFFICIENT = 5
 #: share of a column's variance that others leave, below which it is a sum of them
 DEPENDENT = 1e-8
+#: share of the target's standard deviation that is rounding
+EXACT = 1e-6
+SOME_ROWS = 2000  #: that show whether a target is the sum of columns
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,31 @@ def independent_columns(x: np.ndarray) -> np.ndarray:
     chosen = pivots_with_size[independent]
     columns = varies[chosen]
     return np.sort(columns)
+
+
+def explains_exactly(rows: DescribedRows) -> bool:
+    """Whether a regression on the columns leaves nothing of the target but rounding.
+
+    So it is where a column is the target, or columns add up to it.  Coefficients of
+    some rows have to hold for all of them.  Rows that no more than determine the
+    coefficients say nothing.
+    """
+    n, d = rows.x.shape
+    most = max(SOME_ROWS, 4 * d)
+    numbers = np.linspace(0, n - 1, min(n, most))
+    some = numbers.astype(int)
+    chosen = independent_columns(rows.x[some])
+    if len(some) <= len(chosen) + 1:
+        return False
+    x = rows.x[:, chosen]
+    means = x[some].mean(0)
+    sizes = x[some].std(0)
+    constant = np.ones(n)
+    scaled = (x - means) / sizes
+    design = np.column_stack([constant, scaled])
+    coefficients, *_ = np.linalg.lstsq(design[some], rows.y[some], rcond=None)
+    residuals = rows.y - design @ coefficients
+    return bool(residuals.std() <= EXACT * rows.y.std())
 
 
 def environment_regressions(

@@ -192,8 +192,11 @@ def _fit(
     psi: Tensor, y: Tensor, weights: Tensor, number: int, *, own_noise: bool, seed: int
 ) -> _Candidate | None:
     """The likeliest mixture of so many regressions; None if all starts end in a few
-    rows on a line."""
+    rows on a line, or the targets are all the same."""
     n, p = psi.shape
+    differs = y != y[0]
+    if not bool(differs.any()):
+        return None
     weights = weights / weights.mean()
     starts = _starts(psi, y, number, seed)
     em = EM(per_cluster=own_noise, max_iter=100)

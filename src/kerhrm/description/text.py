@@ -17,6 +17,7 @@ NAME = 24  #: characters of a column's name
 ROW = 16  #: characters of a row's label
 SURE = 0.9  #: membership from which on a row is called sure
 DIGITS = 3  #: of numbers
+NONE = "\N{EN DASH}"  #: for a number that the rows do not determine
 #: numbers from and below which are written in full
 IN_FULL = 1e-3, 1e7
 NARROW = "95 % intervals, too narrow: the same rows made the split"
@@ -128,10 +129,10 @@ def table_of(description: "Description") -> pd.DataFrame:
         is_likeliest = likeliest == name
         of_members = memberships.loc[is_likeliest, name]
         is_sure = of_members >= SURE
-        sure = is_sure.mean()
+        sure = f"{is_sure.mean():.0%}" if size else NONE
         line = {
             "likeliest for": f"{size} rows ({size / total:.0%})",
-            "sure of them": f"{sure:.0%}",
+            "sure of them": sure,
             "sd of noise": number(environment["noise"]),
             "most certain rows, by index": certain.get(name, ""),
         }
@@ -154,7 +155,7 @@ def slopes_of(description: "Description") -> pd.DataFrame:
     cells = []
     for _, row in slopes.iterrows():
         text = number(row["coefficient"])
-        if description.split == "fit":
+        if description.split == "fit" and text != NONE:
             low = number(row["low"])
             high = number(row["high"])
             text += f" [{low}, {high}]"
@@ -213,7 +214,10 @@ def shortened(name: object) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits of a number, in full unless it is very small or large."""
+    """Three digits of a number, in full unless it is very small or large; a dash for
+    NaN."""
+    if np.isnan(value):
+        return NONE
     least, most = IN_FULL
     if not least <= abs(value) < most:
         return f"{value:.{DIGITS}g}"

@@ -87,11 +87,12 @@ def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
                 params={"sample_weight": weights},
             )
         right = predicted == likeliest
-        accuracy = float(weights @ right / total)
+        # sums of shares that are one may be rounded to more
+        accuracy = min(float(weights @ right / total), 1.0)
     return Tree(
         rules=tuple(_rules(tree, rows, memberships)),
         accuracy=accuracy,
-        majority=float(shares.max()),
+        majority=min(float(shares.max()), 1.0),
         n_rows=n,
     )
 

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from kerhrm.description.break_even import BreakEven, Losses, break_even
 from kerhrm.description.describe import Known
+from kerhrm.description.regressions import explains_exactly
 from kerhrm.description.rows import DescribedRows
 from kerhrm.description.split import Split, likely_split
 from kerhrm.errors import KerhrmError
@@ -194,7 +195,8 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
         random = stream(seed, "ties")
         spread = spread_ties(rows.y, random)
         residuals = residuals + spread - rows.y
-    split, memberships, mixture = _split_of(model, rows, continuous, seed)
+    exact = explains_exactly(rows)
+    split, memberships, mixture = _split_of(model, rows, continuous, exact, seed)
     by_losses = _break_even(model, seed)
     verdict, notes = _verdict(model, by_losses, detected)
     if mixture is not None and model._inferred is not None:
@@ -206,7 +208,7 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
     visible = float("nan")
     if result is not None:
         visible = result.visible
-    mark = _mark(model, split, detected, continuous)
+    mark = _mark(model, split, detected, continuous, exact)
     return Known(
         rows=rows,
         index=table.index,
@@ -217,6 +219,7 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
         split=split,
         memberships=memberships,
         residuals=residuals,
+        noise=_noise(model),
         continuous=continuous,
         visible=visible,
         break_even=by_losses,
@@ -226,9 +229,14 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
 
 
 def _split_of(
-    model: Any, rows: DescribedRows, continuous: bool, seed: int
+    model: Any, rows: DescribedRows, continuous: bool, exact: bool, seed: int
 ) -> tuple[Literal["fit", "mixture", "none"], np.ndarray | None, Split | None]:
-    """Where the described split comes from, its memberships, and the mixture."""
+    """Where the described split comes from, its memberships, and the mixture.
+
+    There is none of a target that the columns explain exactly: rounding would be split.
+    """
+    if exact:
+        return "none", None, None
     if continuous and model.predictor_ == "erm":
         mixture = likely_split(rows, seed)
         if mixture is None:
@@ -238,6 +246,15 @@ def _split_of(
     if model._inferred is None or memberships.shape[1] < 2:
         return "none", None, None
     return "fit", memberships, None
+
+
+def _noise(model: Any) -> float:
+    """Standard deviation of ERM's leave-one-out errors, in the target's unit."""
+    error = float(model._simple["ERM"].error)
+    # classes are -1 and 1 in the fit, 0 and 1 in a description
+    classes = model._units.classes is not None
+    unit = 0.5 if classes else model._units.y_scale
+    return float(np.sqrt(error) * unit)
 
 
 def _break_even(model: Any, seed: int) -> BreakEven | None:
@@ -277,13 +294,15 @@ def _limits(result: HeterogeneityResult | None) -> tuple[str, ...]:
     return f"environments that {BLIND} of the rows", weaker
 
 
-def _mark(model: Any, split: str, detected: bool, continuous: bool) -> str:
+def _mark(model: Any, split: str, detected: bool, continuous: bool, exact: bool) -> str:
     """What to think of a split."""
     result = model.heterogeneity_
     helps = model.predictor_ != "erm"
     if split == "none":
         what = "labels" if model._task == "classification" else "values"
         why = "too few rows" if continuous else f"two {what} have none of their own"
+        if exact:
+            why = "the columns explain the target exactly"
         return f"no split is shown: {why}"
     if detected:
         return "" if helps else "environments are detected, but KerHRM does not help"

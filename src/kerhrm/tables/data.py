@@ -306,9 +306,11 @@ def _mean_and_scale(
     _, exponents = np.frexp(largest)
     size = np.ldexp(1.0, exponents - 1)
     scaler = StandardScaler()
-    scaler.fit(x / size, sample_weight=weights)
+    # a constant column's weighted variance may be rounded to a negative number
+    with np.errstate(invalid="ignore"):
+        scaler.fit(x / size, sample_weight=weights)
     mean = scaler.mean_ * size
-    constant = np.ptp(x, axis=0) == 0
+    constant = (np.ptp(x, axis=0) == 0) | np.isnan(scaler.scale_)
     scale = np.where(constant, np.inf, scaler.scale_ * size)
     return mean, scale
 

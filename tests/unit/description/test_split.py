@@ -5,7 +5,7 @@ import pytest
 from described_tables import sorted_rows, turned
 
 from kerhrm.description.rows import DescribedRows
-from kerhrm.description.split import likely_split
+from kerhrm.description.split import likely_split, split_again
 from kerhrm.description.stability import stability
 
 
@@ -40,6 +40,20 @@ def test_one_regression_has_one_component_by_bic_and_is_split_all_the_same() -> 
     y_of_few = random.normal(size=6)
     few = sorted_rows(x[:6], y_of_few)
     assert likely_split(few) is None
+
+
+def test_a_half_whose_targets_are_all_the_same_is_one_environment() -> None:
+    """Where most rows repeat one value; its mixtures have no noise."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 1))
+    y = np.zeros(60)
+    y[:20] = random.normal(size=20)
+    rows = sorted_rows(x, y)
+    split = likely_split(rows)
+    assert split is not None
+    half = np.flatnonzero(rows.y == 0)
+    again = split_again(rows, half, split, seed=0)
+    assert not again.any()
 
 
 def test_neither_the_order_of_rows_nor_that_of_columns_matters() -> None:
