@@ -13,7 +13,7 @@ A two-sided test at 5 % has the power 80 % where the true difference is z_.975 +
 rows are which.
 
 *Hidden* environments.  A slope that changes by delta in a share s adds s (1 - s)
-delta^2 v to the variance of ERM's residuals, v now being the column's own variance.
+delta^2 v to the variance of ERM's errors, v now being the column's own variance.
 :attr:`kerhrm.heterogeneity.result.HeterogeneityResult.visible` is the share V of the
 residual variance R that this has to be for the pre-test to detect it in four of five
 draws, as measured for a slope that flips in a fifth of the rows.  So
@@ -50,7 +50,8 @@ def smallest_changes(
     rows : DescribedRows
         The table.
     residual_sd : float
-        Standard deviation of ERM's residuals, for hidden environments.
+        Standard deviation of ERM's errors on rows that it has not seen, for hidden
+        environments.
     noise : float
         Of the residuals within environments, for known ones.
     share : float
