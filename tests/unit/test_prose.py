@@ -66,12 +66,11 @@ def value(table: str, metric: str, item: str) -> float:
         if end in ("lowest", "highest"):
             column = end
         return float(rows.loc[row, column])
-    if table == "choices":  # METHOD[.base] @ALTERNATIVE, on synthetic data
+    if table.startswith("choices"):  # METHOD[.base] @ALTERNATIVE, on synthetic data
+        data = table.removeprefix("choices").removeprefix("_")
+        of_data = [data] if data else ["classification", "regression"]
         rows = pd.read_csv(ROOT / "results/reference/choices.csv")
-        rows = rows[
-            rows["data"].isin(["classification", "regression"])
-            & (rows["metric"] == metric)
-        ]
+        rows = rows[rows["data"].isin(of_data) & (rows["metric"] == metric)]
         rows = rows[
             (rows["method"] == part["method"])
             & (rows["alternative"] == part["setting"])
