@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm_paper.evaluation.endpoints import part_of
 from kerhrm_paper.evaluation.tables import RESULTS, WORST, primary
 from kerhrm_paper.reporting.tables import results_of
 
@@ -18,17 +19,19 @@ PANEL = (
 )
 
 
-def answer(cells: pd.DataFrame) -> pd.DataFrame:
+def answer(cells: pd.DataFrame, endpoints: pd.DataFrame | None = None) -> pd.DataFrame:
     """Mean result of every method over the settings of each of the paper's tables, and
     the paper's.
 
     ``here`` and ``paper`` are of the metric that the paper prints, ``worst`` is of the
-    worst test environment.  Only settings for which the paper has values count where a
-    method has any.  Tables with a row for each test environment are left out: what is
-    printed of them is other papers', and has no mean.
+    worst test environment.  Settings that stand apart in ``endpoints`` are left out, so
+    that the means are over the settings that are tested.  Tables with a row for each
+    test environment are left out: what is printed of them is other papers', and has no
+    mean.
     """
     is_of_environment = cells["setting"].str.match(r"\w_test=")
-    cells = cells[primary(cells) & ~is_of_environment]
+    is_counted = primary(cells) & ~is_of_environment & ~_stands_apart(cells, endpoints)
+    cells = cells[is_counted]
     is_printed = cells["paper"].notna()
     printed = cells.loc[is_printed, "table"]
     is_of_paper = cells["table"].isin(printed)
@@ -46,6 +49,18 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     means = means.rename_axis(None)
     means = means.rename_axis([None, None], axis=1)
     return means.map(_number)
+
+
+def _stands_apart(cells: pd.DataFrame, endpoints: pd.DataFrame | None) -> pd.Series:
+    """Whether the setting of each cell has endpoints of its own in its table."""
+    is_apart = pd.Series(False, index=cells.index)
+    if endpoints is None:
+        return is_apart
+    for table, rows in endpoints.groupby("table"):
+        part = part_of({"apart": rows["part"].unique()})
+        is_of_table = cells["table"] == table
+        is_apart |= is_of_table & (cells["setting"].map(part) != "")
+    return is_apart
 
 
 def _number(value: float) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kerhrm_paper.evaluation.tables import primary
+from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting import summaries
 from kerhrm_paper.reporting.run import Run
 
@@ -39,6 +39,20 @@ def test_the_answer_is_the_mean_over_settings() -> None:
     paper = selected["paper"].mean()
     assert found.loc["KerHRM", ("table3", "here")] == f"{here:.3f}"
     assert found.loc["KerHRM", ("table3", "paper")] == f"{paper:.3f}"
+
+
+def test_the_answer_has_the_means_that_are_tested() -> None:
+    """Settings that the endpoints test apart are in no mean."""
+    cells = REFERENCE.cells("table1", "table2", "table3", "table4")
+    endpoints = REFERENCE.endpoints()
+    found = summaries.answer(cells, endpoints)
+    ours = endpoints["method"].str.startswith("KerHRM")
+    tested = where(endpoints[ours], part="")
+    assert set(tested["table"]) == {"table1", "table2", "table3", "table4"}
+    for row in tested.to_dict("records"):
+        shown = found.loc[row["method"], row["table"]]
+        assert shown["here"] == f"{row['mean']:.3f}"
+        assert shown["paper"] == f"{row['paper']:.3f}"
 
 
 def test_the_answer_has_the_worst_test_environment() -> None:
