@@ -105,6 +105,9 @@ def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
     columns = [*keys, "selection", "value"]
     long = pd.DataFrame(rows, columns=columns)
     distinct = long[keys].drop_duplicates()
+    # a criterion may have selected options of a method that another one has not
+    together = distinct.groupby(keys[:2], sort=False).ngroup()
+    distinct = distinct.loc[together.sort_values(kind="stable").index]
     order = pd.MultiIndex.from_frame(distinct)
     wide = long.pivot(index=keys, columns="selection", values="value")
     criteria = _in_order(wide)

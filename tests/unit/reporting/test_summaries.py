@@ -81,3 +81,16 @@ def test_the_answer_is_of_the_papers_tables() -> None:
     assert cells.loc[cells["table"] == "ednil_adult", "paper"].notna().any()
     found = summaries.answer(cells)
     assert set(found.columns.get_level_values(0)) == {"table1"}
+
+
+def test_options_of_a_method_stand_together() -> None:
+    """Also those that the first criterion has not selected."""
+    selected = [
+        ("houses", "EIIL", "pooled validation", {"steps": 10}),
+        ("houses", "IRM", "pooled validation", {"penalty_weight": 1.0}),
+        ("houses", "EIIL", "oracle", {"loss": "logistic", "steps": 20}),
+    ]
+    found = summaries.hyperparameters(selected)
+    assert found["method"].tolist() == ["EIIL", "EIIL", "IRM"]
+    assert found["option"].tolist() == ["steps", "loss", "penalty_weight"]
+    assert found["oracle"].tolist() == ["20", "logistic", ""]
