@@ -15,7 +15,7 @@ and r the runs that a printed number is the mean of.  The interval is Student's 
 
 How the paper's runs scatter is not printed.  Here they are assumed to scatter as ours
 do.  The columns ``*_exact`` assume the other extreme, that the printed mean has no
-error at all (1 / r = 0): the paper omits its scatter as "relatively small".
+error at all (1 / r = 0): of Table 4 the paper omits it as "relatively small".
 
 A method with constants that the paper does not print has a band of means in place of
 one, see :mod:`kerhrm_paper.evaluation.bands`; where it is known the outcome follows it.
