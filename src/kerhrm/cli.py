@@ -23,16 +23,22 @@ from kerhrm.progress import shown_if
 Adder = Callable[[str, Callable[[argparse.Namespace], int | None], str], "Parser"]
 #: module with the commands of the reproduction, which a wheel does not have
 PAPER = "kerhrm_paper.commands"
+#: of ``kerhrm --help``
+DESCRIPTION = (
+    "KerHRM on a table of your own: kerhrm check.  All other commands are of the "
+    "paper's tables, and need a checkout of the repository."
+)
+EPILOG = "kerhrm COMMAND --help lists the options of a command."
 #: what stands above a report
 TEST_ROWS = "errors on rows that were held out"
 #: those commands, with what each does
 OF_PAPER = {
-    "explain": "what made one cell of a table, as JSON",
+    "explain": "print what made one cell of a table, as JSON",
     "verify": "compare a run with the published tables of its preset",
-    "publish": "copy what a run shows to results/reference",
-    "cost": "predict the time of targets before they run",
-    "options": "what a name can say of a learner or of data",
-    "claims": "how the paper's claims fared in a run",
+    "publish": "copy tables, scores and figures of a run to results/reference",
+    "cost": "predict how long targets take",
+    "options": "list the options that a learner's or a data set's name can have",
+    "claims": "print which of the paper's claims a run supports",
     "compete": "rank a method of your own among the published ones",
 }
 
@@ -183,7 +189,7 @@ def _leave_stdout() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     """Parser of all commands; each sets ``command`` to its function."""
-    top = Parser(prog="kerhrm", description=__doc__)
+    top = Parser(prog="kerhrm", description=DESCRIPTION, epilog=EPILOG)
     top.add_argument(
         "--version", action="version", version=f"kerhrm {kerhrm.__version__}"
     )
@@ -203,7 +209,9 @@ def _parser() -> argparse.ArgumentParser:
         command.register("action", None, Once)
         return command
 
-    _add_check_options(add("check", _check, "whether KerHRM helps on a CSV file"))
+    _add_check_options(
+        add("check", _check, "find out whether KerHRM helps on a CSV file")
+    )
     if find_spec(PAPER.partition(".")[0]):
         import_module(PAPER).add_commands(add)
         return top
@@ -228,28 +236,41 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
         "action": "extend",
         "default": [],
     }
-    check.add_argument("csv", type=Path, help="a file, or a pipe")
-    check.add_argument("--target", **column, required=True)
+    check.add_argument("csv", type=Path, help="CSV file, or a pipe")
+    check.add_argument("--target", **column, required=True, help="column to predict")
     check.add_argument(
-        "--auxiliary", **columns, help="environments are functions of it"
+        "--auxiliary",
+        **columns,
+        help="columns, such as a time, that environments are functions of; they do "
+        "not predict",
     )
-    check.add_argument("--group", **column, help="is compared, and does not predict")
-    check.add_argument("--drop", **columns, help="is not used")
-    check.add_argument("--dates", **columns, help="holds dates")
     check.add_argument(
-        "--date-order", help="dmy, mdy or ymd, where dates do not show it"
+        "--group",
+        **column,
+        help="column whose groups are compared; it does not predict",
     )
-    check.add_argument("--sep", help="default: found out")
-    check.add_argument("--decimal", help="default: found out")
+    check.add_argument("--drop", **columns, help="columns to leave out")
+    check.add_argument("--dates", **columns, help="columns that hold dates")
+    check.add_argument(
+        "--date-order", help="dmy, mdy or ymd, where the dates do not show it"
+    )
+    check.add_argument("--sep", help="what separates cells; default: found out")
+    check.add_argument("--decimal", help="decimal point or comma; default: found out")
     check.add_argument("--encoding", help="default: found out, or UTF-8")
     check.add_argument(
-        "--environments", type=int, help="default: 1 to 5, by held-out likelihood"
+        "--environments",
+        type=int,
+        help="number of environments; default: 1 to 5, by held-out likelihood",
     )
     check.add_argument(
         "--task", help="classification or regression; default: by the target's values"
     )
-    check.add_argument("--seed", default="0", help="a whole number; default: 0")
-    check.add_argument("--html", type=Path, help="write a page with a picture")
+    check.add_argument(
+        "--seed", default="0", help="draws the test rows and the fit; default: 0"
+    )
+    check.add_argument(
+        "--html", type=Path, help="page to write, with pictures; it ends in .html"
+    )
     check.add_argument(
         "--quiet", action="store_true", help="do not show how far the check is"
     )

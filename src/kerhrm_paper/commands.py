@@ -28,37 +28,53 @@ def add_commands(add: Adder) -> None:
         "action": "extend",
         "default": [],
         "metavar": "FILE",
-        "help": "further configuration, as Snakemake takes it",
+        "help": "further YAML files, as Snakemake takes them",
     }
 
     explain = add("explain", _explain, OF_PAPER["explain"])
-    for key in ("table", "setting", "method", "metric"):
-        explain.add_argument(key)
+    examples = {
+        "table": "table1",
+        "setting": "r2=0.7",
+        "method": "KerHRM",
+        "metric": "test_acc",
+    }
+    for key, example in examples.items():
+        explain.add_argument(key, help=f"such as {example}")
     explain.add_argument("--run", **where)
-    explain.add_argument("--selection", help="criterion; default: the method's own")
+    explain.add_argument(
+        "--selection",
+        help="criterion that selected options; default: the method's own",
+    )
     verify = add("verify", _verify, OF_PAPER["verify"])
-    verify.add_argument("run", type=Path)
+    verify.add_argument("run", type=Path, help="folder, such as results/smoke")
     verify.add_argument("--reference", **where)
     verify.add_argument("--all", action="store_true", help="list every departure")
     verify.add_argument("--csv", type=Path, help="write all cells side by side")
     publish = add("publish", _publish, OF_PAPER["publish"])
-    publish.add_argument("run", type=Path)
+    publish.add_argument("run", type=Path, help="folder, such as results/fresh")
     publish.add_argument(
         "tables",
         nargs="*",
-        help="only these; study_NAME goes to the folder study beside",
+        help="only these; files of study_NAME go to results/study",
     )
     publish.add_argument("--reference", **where)
     publish.add_argument(
         "--again",
         action="store_true",
-        help="RUN is what is published: endpoints, claims and figures by today's code",
+        help="write the endpoints, claims and figures of published results again",
     )
     cost = add("cost", _cost, OF_PAPER["cost"])
-    cost.add_argument("targets", nargs="*", default=["all"])
-    cost.add_argument("--cores", type=int, default=2)
     cost.add_argument(
-        "--config", nargs="*", action="extend", default=[], metavar="KEY=VALUE"
+        "targets", nargs="*", default=["all"], help="of Snakemake; default: all"
+    )
+    cost.add_argument("--cores", type=int, default=2, help="default: %(default)s")
+    cost.add_argument(
+        "--config",
+        nargs="*",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="keys of the configuration, as Snakemake takes them",
     )
     cost.add_argument("--configfile", **more_files)
     options = add("options", _options, OF_PAPER["options"])
@@ -67,7 +83,7 @@ def add_commands(add: Adder) -> None:
     options.add_argument("--preset", default="paper", help="default: %(default)s")
     options.add_argument("--configfile", **more_files)
     claims = add("claims", _claims, OF_PAPER["claims"])
-    claims.add_argument("run", type=Path, nargs="?", default=REFERENCE)
+    claims.add_argument("run", nargs="?", **where)
     _add_compete(add)
 
 
@@ -93,7 +109,7 @@ def _add_compete(add: Adder) -> None:
         type=float,
         default=10.0,
         metavar="MINUTES",
-        help="of a fit; default: %(default)g",
+        help="longest time of a fit; default: %(default)g",
     )
     compete.add_argument(
         "--cores", type=int, default=os.cpu_count() or 1, help="default: all"
