@@ -1,4 +1,4 @@
-"""KerHRM on images, with a torch module of one's own.
+"""KerHRM on images, with a torch module of your own.
 
 Digits in two colours: is the digit 5 or more?  In training the colour agrees with the
 label in 85 % of the images, in the test in 10 %, and a fifth of the labels are wrong.
@@ -6,8 +6,8 @@ Which image agrees is hidden.
 
     python examples/images.py --images 1000 --seed 1
 
-MNIST comes from ``--raw``, the folder KERHRM_RAW_DIR or a mirror; else there is a small
-synthetic fallback.
+MNIST comes from ``--raw``, the folder KERHRM_RAW_DIR or a mirror.  Where none has it,
+small generated images take its place.
 """
 
 import argparse

@@ -43,13 +43,13 @@ n_reversed = reversed_rows.sum()
 n_right = (found & reversed_rows).sum()
 n_wrong = (found & ~reversed_rows).sum()
 print(f"{n_right} of {n_reversed} reversed rows found")
-print(f"{n_wrong} of {n - n_reversed} others taken too")
+print(f"{n_wrong} of {n - n_reversed} others taken for reversed")
 
 # %%
 # The picture
 # -----------
 # What you see in the table, and what the model sees in it.  Rows near the crossing fit
-# both lines: they are told apart least.
+# both lines: no model can tell which one they belong to.
 
 BLUE = "#0072B2"
 VERMILION = "#D55E00"

@@ -36,7 +36,7 @@ erm.fit(X, y)
 # Neither source is an environment that it finds
 # ----------------------------------------------
 # It finds the rows in which the shortcut fails, whatever source they are from.  That is
-# all that two labels can show, and it is what a model has to hold against.
+# all that two labels can show, and these are the rows in which a model has to be right.
 
 rare = np.bincount(model.environments_).argmin()
 found = model.environments_ == rare

@@ -59,8 +59,8 @@ print(f"predicts by {model.predictor_}; {same:.0%} of the rows in their own sour
 # %%
 # From environments to your own loop
 # ----------------------------------
-# A step goes by the environment that does worst.  With one environment the same loop is
-# plain training.
+# Each step lowers the loss of the environment that does worst.  With one environment
+# the same loop is plain training.
 
 
 def train(environments):

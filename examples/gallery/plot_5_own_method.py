@@ -1,9 +1,9 @@
 """
-How do I hold my own method or penalty against these?
+How does my own method or penalty compare with these?
 =====================================================
 
-Any estimator with ``fit`` and ``predict`` can stand next to the library's.  Ours has a
-few lines: fit, find the rows that are wrong, weigh wrong and right rows
+Any estimator with ``fit`` and ``predict`` can stand next to the library's.  The one
+here has a few lines: fit, find the rows that it gets wrong, weigh wrong and right rows
 equally, fit again.  What counts is the error in the group that does worst.
 """
 
@@ -57,8 +57,8 @@ class FitTwice(ClassifierMixin, BaseEstimator):
 # %%
 # The others, on the same rows
 # ----------------------------
-# IRM and GroupDRO are given the hidden groups, and serve as a bound.  A penalty is an
-# option of KerHRM, by its name; how yours gets one is in :doc:`/extending`.
+# IRM and GroupDRO are given the hidden groups.  A penalty is an option of KerHRM, by
+# its name; :doc:`/extending` shows how yours gets one.
 
 linear = {"network": (), "random_state": 0}
 steps = {"steps": 300, "learning_rate": 0.03}
@@ -121,5 +121,5 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# One data set says little.  ``kerhrm compete mymethod.py`` holds a method against all
+# One data set says little.  ``kerhrm compete mymethod.py`` compares a method with all
 # others on every table, with their data and seeds: :doc:`/extending`.
