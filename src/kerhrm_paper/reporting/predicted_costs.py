@@ -1,6 +1,7 @@
 """How long targets will take: the jobs of a dry run x the costs of published jobs."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -9,16 +10,22 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config, load_config
+from kerhrm_paper.config.groups import unselected
+from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.strict_yaml import read_overrides
+from kerhrm_paper.config.views import Cell
 from kerhrm_paper.reporting.publish import PUBLISHED
-from kerhrm_paper.runs.costs import (
-    FILE,
-    CountSeeds,
-    duration,
-    estimate,
-    planned,
-    stored,
-)
+from kerhrm_paper.runs.costs import FILE, duration, planned, stored
+
+#: a job starts Python and PyTorch, however many fits it has
+START_SECONDS = 3.0
+
+CountFits = Callable[[str], int]
+
+
+def _one(place: str) -> int:
+    """As many fits for any place: what took so long takes as long again."""
+    return 1
 
 
 def predict(
@@ -64,8 +71,8 @@ def predict(
         path = reference / FILE
         preset = PUBLISHED
     published = load_config({"preset": preset})
-    now = count_seeds(wanted)
-    then = count_seeds(published)
+    now = count_fits(wanted)
+    then = count_fits(published)
     known, unknown = estimate(jobs, stored(path), declared, now=now, then=then)
     summary = _summary(known, len(jobs), cores)
     if unknown:
@@ -76,16 +83,23 @@ def predict(
     return f"{summary}\n{_by_rule(known)}"
 
 
-def count_seeds(config: Config) -> CountSeeds:
-    """Number of seeds of a place: of its learner, else of its data, else 1."""
+def count_fits(config: Config) -> CountFits:
+    """Number of fits of the job of a place.
+
+    One for each seed of every learner that the job trains, else of the data, else 1.
+    """
+    together: dict[Cell, tuple[str, ...]] = {}
+    for group in config.groups:
+        first, *_ = group.learners
+        together[group.data, first] = group.learners
 
     @cache
     def count(place: str) -> int:
-        data, _, below = place.partition("/")
-        learner, _, _ = below.partition("/")
+        data, learner = _cell(place)
+        learners = together.get((data, learner), (learner,))
         if learner:
             try:
-                return config.learner(data, learner).n_seeds
+                return sum(config.learner(data, name).n_seeds for name in learners)
             except KerhrmError:  # an older name, say
                 pass
         try:
@@ -95,6 +109,100 @@ def count_seeds(config: Config) -> CountSeeds:
         return len(cell.seeds.data)
 
     return count
+
+
+def estimate(
+    jobs: Sequence[tuple[str, str]],
+    costs: pd.DataFrame,
+    declared: Mapping[str, float] = MappingProxyType({}),
+    now: CountFits = _one,
+    then: CountFits = _one,
+) -> tuple[pd.DataFrame, Counter[str]]:
+    """What jobs take.
+
+    As the same job, else on average as the jobs of its rule that are the most alike
+    (:func:`likenesses`), else the seconds that are ``declared`` of its rule; in
+    proportion to the fits of a job, but for :data:`START_SECONDS`.
+
+    Parameters
+    ----------
+    jobs : sequence of (rule, place)
+        That are to run.
+    costs : DataFrame
+        Of jobs that have run.
+    declared : mapping
+        Seconds of rules that none has measured.
+    now, then : functions
+        Number of fits of a place in the run to come, and in the one of ``costs``.
+
+    Returns
+    -------
+    DataFrame
+        Rule, seconds and memory of each.
+    Counter
+        By rule the number of jobs of which none has run.
+    """
+    rows = []
+    unknown = Counter[str]()
+    for rule, place in jobs:
+        of_rule = costs[costs["rule"] == rule]
+        if of_rule.empty and rule in declared:
+            row = (rule, declared[rule], 0.0)
+            rows.append(row)
+            continue
+        if of_rule.empty:
+            unknown[rule] += 1
+            continue
+        alike = _most_alike(of_rule, place)
+        start = alike["seconds"].clip(upper=START_SECONDS)
+        of_fits = alike["seconds"] - start
+        of_a_fit = of_fits / alike["place"].map(then)
+        each = start + of_a_fit * now(place)
+        memory = alike["memory_mb"].max()
+        row = (rule, each.mean(), memory)
+        rows.append(row)
+    known = pd.DataFrame(rows, columns=["rule", "seconds", "memory_mb"])
+    known = known.astype({"seconds": float, "memory_mb": float})
+    return known, unknown
+
+
+def _most_alike(costs: pd.DataFrame, place: str) -> pd.DataFrame:
+    """Costs of a rule in the places that are the most like one; else all."""
+    every = costs["place"].map(likenesses)
+    for number, likeness in enumerate(likenesses(place)):
+        is_alike = every.str[number] == likeness
+        if is_alike.any():
+            return costs[is_alike]
+    return costs
+
+
+@cache
+def likenesses(place: str) -> tuple[str, ...]:
+    """What a place shares with others, the closest likeness first.
+
+    The place itself; then the learner by any criterion, on the same data or on other
+    data of the same base; then any learner of the same base, likewise; then the base
+    of the data.
+    """
+    data, learner = _cell(place)
+    base = base_of(data)
+    by_any_criterion = unselected(learner)
+    of_any_options = base_of(learner)
+    return (
+        place,
+        f"{data}/{by_any_criterion}",
+        f"{base}/{by_any_criterion}",
+        f"{data}/{of_any_options}",
+        f"{base}/{of_any_options}",
+        base,
+    )
+
+
+def _cell(place: str) -> Cell:
+    """Data and learner of a place; empty if it has none."""
+    data, _, below = place.partition("/")
+    learner, _, _ = below.partition("/")
+    return data, learner
 
 
 def _summary(known: pd.DataFrame, n_jobs: int, cores: int) -> str:

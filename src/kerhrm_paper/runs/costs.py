@@ -1,6 +1,4 @@
-"""What targets of the workflow will take.
-
-The jobs of a dry run x seconds of earlier ones.
+"""What jobs of the workflow took, and which jobs targets need.
 
 Costs are tables of :data:`COLUMNS`: a rule, the ``DATA/LEARNER`` of its job as far as
 it has them, and what the job took.
@@ -9,10 +7,8 @@ it has them, and what the job took.
 import io
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -31,17 +27,18 @@ SNAKEFILES = (
 )
 #: Snakemake reads a job's CPU time every so many seconds
 LOOK_SECONDS = 30
-#: a job starts Python and PyTorch, however many seeds it has
-START_SECONDS = 3.0
 #: a finished run lists its jobs here
 BENCHMARKS = "benchmarks"
-
-CountSeeds = Callable[[str], int]
-
-
-def _one(place: str) -> int:
-    """As many seeds for any place: what took so long takes as long again."""
-    return 1
+#: rules of a single job, which has no place
+SINGLE = (
+    "check_claims",
+    "check_results",
+    "measure_band",
+    "measure_choices",
+    "render_report",
+    "test_endpoints",
+    "write_configuration",
+)
 
 
 def measured(run: Path) -> pd.DataFrame:
@@ -81,77 +78,6 @@ def stored(path: Path) -> pd.DataFrame:
         return costs.astype({"seconds": float, "memory_mb": float})
 
 
-def estimate(
-    jobs: Sequence[tuple[str, str]],
-    costs: pd.DataFrame,
-    declared: Mapping[str, float] = MappingProxyType({}),
-    now: CountSeeds = _one,
-    then: CountSeeds = _one,
-) -> tuple[pd.DataFrame, Counter[str]]:
-    """What jobs take.
-
-    As the same job, else on average of its rule on the same data, or at all, else the
-    seconds that are ``declared`` of its rule; in proportion to the seeds of its place,
-    but for :data:`START_SECONDS`.
-
-    Parameters
-    ----------
-    jobs : sequence of (rule, place)
-        That are to run.
-    costs : DataFrame
-        Of jobs that have run.
-    declared : mapping
-        Seconds of rules that none has measured.
-    now, then : functions
-        Number of seeds of a place in the run to come, and in the one of ``costs``.
-
-    Returns
-    -------
-    DataFrame
-        Rule, seconds and memory of each.
-    Counter
-        By rule the number of jobs of which none has run.
-    """
-    rows = []
-    unknown = Counter[str]()
-    for rule, place in jobs:
-        of_rule = costs[costs["rule"] == rule]
-        if of_rule.empty and rule in declared:
-            row = (rule, declared[rule], 0.0)
-            rows.append(row)
-            continue
-        if of_rule.empty:
-            unknown[rule] += 1
-            continue
-        alike = _most_alike(of_rule, place)
-        start = alike["seconds"].clip(upper=START_SECONDS)
-        of_seeds = alike["seconds"] - start
-        of_a_seed = of_seeds / alike["place"].map(then)
-        each = start + of_a_seed * now(place)
-        memory = alike["memory_mb"].max()
-        row = (rule, each.mean(), memory)
-        rows.append(row)
-    known = pd.DataFrame(rows, columns=["rule", "seconds", "memory_mb"])
-    known = known.astype({"seconds": float, "memory_mb": float})
-    return known, unknown
-
-
-def _most_alike(costs: pd.DataFrame, place: str) -> pd.DataFrame:
-    """Costs of a rule in the same place, else on the same base of data, else all."""
-    same = costs[costs["place"] == place]
-    if len(same):
-        return same
-    bases = costs["place"].map(_base)
-    on_same_data = costs[bases == _base(place)]
-    return on_same_data if len(on_same_data) else costs
-
-
-def _base(place: str) -> str:
-    """Data of a place without options."""
-    data = place.partition("/")[0]
-    return data.partition("+")[0]
-
-
 def planned(
     targets: Sequence[str],
     config: Sequence[str] = (),
@@ -181,6 +107,7 @@ def planned(
     files = files[~is_repeated]
     rules = files["rule"].mask(is_together, "train")
     places = files["output_file"].map(place)
+    places = places.mask(rules.isin(SINGLE), "")
     pairs = zip(rules, places, strict=True)
     return list(dict.fromkeys(pairs))
 
@@ -220,7 +147,8 @@ def place(file: str) -> str:
         return f"{data}/{learner}/{t}"
     if path.name in ("predictions.npz", "heterogeneity.npz", "scores.csv"):
         return "/".join(folders[-2:])
-    return path.name.partition(".")[0]
+    name, _, _ = path.name.partition(".")
+    return name.removesuffix("-comparisons")  # which the job of a table writes, too
 
 
 def duration(seconds: float) -> str:

@@ -1,5 +1,6 @@
-"""Costs of jobs: measured, and those of jobs that are to run."""
+"""Costs of jobs that have run, and the jobs that are to run."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -8,8 +9,7 @@ import pytest
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.runs.costs import (
-    COLUMNS,
-    estimate,
+    SINGLE,
     measured,
     place,
     planned,
@@ -17,25 +17,54 @@ from kerhrm_paper.runs.costs import (
     summary,
 )
 
-COSTS = pd.DataFrame(
-    [
-        ("train", "houses/erm", 10.0, 500.0),
-        ("train", "houses/irm", 30.0, 700.0),
-        ("train", "classification+r2=0.7/erm", 100.0, 300.0),
-        ("score", "table1", 2.0, 100.0),
-    ],
-    columns=COLUMNS,
-)
+SMK = Path("workflow/rules")
+#: of a rule, and of the file that its benchmark goes to
+RULE = re.compile(r'^rule (\w+):|"<run>/benchmarks/([^"]+)\.tsv"', re.MULTILINE)
 
 
-def test_a_study_is_one_job_of_its_declared_minutes() -> None:
-    files = ["run/studies/drift.csv", "run/studies/drift_draws.csv"]
-    assert {place(file) for file in files} == {"studies"}
-    nothing = pd.DataFrame(columns=COLUMNS)
-    jobs = [("study_drift", "studies"), ("score", "table1")]
-    known, unknown = estimate(jobs, nothing, {"study_drift": 900.0})
-    assert known["seconds"].tolist() == [900.0]
-    assert unknown == {"score": 1}
+def test_rules_of_a_single_job_are_those_whose_benchmark_names_no_place() -> None:
+    single = set()
+    for file in SMK.glob("*.smk"):
+        for name, benchmark in RULE.findall(file.read_text("utf-8")):
+            if name:
+                rule = name
+            elif benchmark == rule:
+                single.add(rule)
+    assert single == set(SINGLE)
+
+
+def test_a_job_counts_once_however_many_files_it_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job of several learners has the place of its first one."""
+    together = "together_houses_erm_a1b2c3"
+    files = [
+        ("run/houses/erm/predictions.npz", together),
+        ("run/houses/erm+select=oracle/predictions.npz", together),
+        ("run/houses/dro+select=oracle/predictions.npz", "train"),
+        ("run/tables/table1.csv", "make_table"),
+        ("run/tables/table1.html", "make_table"),
+        ("run/tables/table1-comparisons.csv", "make_table"),
+        ("run/endpoints.csv", "test_endpoints"),
+        ("run/figures/selection.png", "test_endpoints"),
+        ("run/studies/drift.csv", "study_drift"),
+        ("run/studies/drift_draws.csv", "study_drift"),
+    ]
+    pending = pd.DataFrame(files, columns=["output_file", "rule"])
+    pending["plan"] = "update pending"
+    made = pd.DataFrame([("run/scores/table1.csv.gz", "score", "no update")])
+    made.columns = pending.columns
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.chdir(tmp_path)
+    table = pd.concat([pending, made])
+    monkeypatch.setattr("kerhrm_paper.runs.costs.summary", lambda words: table)
+    assert planned(["all"]) == [
+        ("train", "houses/erm"),
+        ("train", "houses/dro+select=oracle"),
+        ("make_table", "table1"),
+        ("test_endpoints", ""),
+        ("study_drift", "studies"),
+    ]
 
 
 def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
@@ -63,23 +92,6 @@ def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
         stored(tmp_path / "costs.tsv")
 
 
-def test_the_nearest_job_counts() -> None:
-    jobs = [
-        ("train", "houses/erm"),  # known
-        ("train", "houses/dro"),  # as those on houses
-        ("train", "regression+r=1.5/erm"),  # as all of the rule
-        ("score", "table2"),
-        ("train_network", "houses/kerhrm"),
-    ]
-    known, unknown = estimate(jobs, COSTS)
-    seconds = known["seconds"].tolist()
-    memory = known["memory_mb"].tolist()
-    assert seconds == pytest.approx([10, 20, 140 / 3, 2])
-    assert memory == [500, 700, 700, 100]
-    assert unknown == {"train_network": 1}
-    assert estimate([], COSTS)[0].empty
-
-
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
@@ -90,6 +102,7 @@ def test_the_nearest_job_counts() -> None:
         ),
         ("a/paper/houses+h=1.5/erm/predictions.npz", "houses+h=1.5/erm"),
         ("a/paper/scores/table1.csv.gz", "table1"),
+        ("a/paper/tables/table1-comparisons.csv", "table1"),
         ("paper/config.yaml", "config"),
     ],
 )
