@@ -186,6 +186,7 @@ rule own_table:
             ROOT / "notebooks/own_table.ipynb",
             "kerhrm.plots.fits",
             "kerhrm.plots.rows",
+            "kerhrm.methods.ridge",
         ),
         code=code("own_table", KERNEL),
     message:

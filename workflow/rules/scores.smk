@@ -1,5 +1,7 @@
 # predictions -> scores: the only rule that reads test labels
 
+from kerhrm_paper.data.registry import DATA_SETS
+
 
 def predictions_of(wildcards):
     cells = TABLES[wildcards.table].cells
@@ -36,6 +38,23 @@ def seeds_of(table):
     }
 
 
+def code_of_scores(table):
+    """:func:`code` with what scoring asks of the table's data sets.
+
+    Closed forms and the attribute of a package's data set are loaded by its name.
+    """
+    modules = []
+    for name in table.data:
+        cell = checked(CONFIG.data, name)
+        package = cell.entries["generate"].partition(".")[0].partition(":")[0]
+        generator = DATA_SETS[cell.generator]
+        for function in (generator.closed_forms, generator.attribute):
+            home = getattr(function, "__module__", "")
+            if home.partition(".")[0] == package:
+                modules.append(home)
+    return code("score", *dict.fromkeys(modules))
+
+
 def single(wildcards):
     """The table of a single cell."""
     from kerhrm_paper.evaluation.scores import table_of
@@ -60,7 +79,7 @@ rule score:
         data=lambda w: facts_of(TABLES[w.table]),
         n_seeds=lambda w: seeds_of(TABLES[w.table]),
         table=lambda w: TABLES[w.table].params(),
-        code=code("score"),
+        code=lambda w: code_of_scores(TABLES[w.table]),
     message:
         "Score: {wildcards.table}"
     script:
@@ -84,7 +103,7 @@ rule score_cell:
         data=lambda w: facts_of(single(w)),
         n_seeds=lambda w: seeds_of(single(w)),
         table=lambda w: single(w).params(),
-        code=code("score"),
+        code=lambda w: code_of_scores(single(w)),
     message:
         "Score: {wildcards.data}/{wildcards.learner}"
     script:

@@ -61,7 +61,7 @@ for name, study in STUDIES.items():
             study=study.entry,
             few=study.smoke if SMOKE else None,
             threads=THREADS,
-            code=code("run_study", study.entry),
+            code=code("run_study", study.entry, *study.methods),
         message:
             f"Study: {name}"
         script:

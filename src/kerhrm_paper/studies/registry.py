@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 TARGET = "study_"  #: a study's rule is called after this and its name
+#: of the estimator ``TangentRidge``
+RIDGE = "kerhrm.methods.ridge"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +19,8 @@ class Declaration:
     entry: str  #: of its :class:`~kerhrm_paper.studies.study.Study`
     tables: tuple[str, ...]
     figures: tuple[str, ...] = ()
+    #: modules of methods, which its code loads by name
+    methods: tuple[str, ...] = ()
     raw: str | None = None  #: raw data that it reads
     #: files of the checkout that it reads, by name
     files_read: Mapping[str, str] = field(default_factory=dict)
@@ -43,6 +47,7 @@ STUDIES = {
     "labels": Declaration(
         entry="kerhrm_paper.studies.labels:STUDY",
         tables=("labels_draws", "labels"),
+        methods=(RIDGE,),
         raw="mnist",
         minutes=10,
         smoke=4,
@@ -50,6 +55,7 @@ STUDIES = {
     "drift": Declaration(
         entry="kerhrm_paper.studies.drift:STUDY",
         tables=("drift_draws", "drift"),
+        methods=(RIDGE,),
         minutes=15,
         smoke=8,
     ),
@@ -61,6 +67,7 @@ STUDIES = {
             "heterogeneity",
             "heterogeneity_mean_errors",
         ),
+        methods=(RIDGE,),
         raw="houses",
         minutes=8,
         smoke=4,
@@ -84,6 +91,12 @@ STUDIES = {
         entry="kerhrm_paper.studies.scale_curve:STUDY",
         tables=("scale_curve", "scale_curve_growth"),
         figures=("scale_curve",),
+        methods=(
+            "kerhrm.methods.kerhrm",
+            "kerhrm.methods.eiil",
+            "kerhrm.methods.jtt",
+            "kerhrm.methods.afr",
+        ),
         raw="mnist",
         files_read={"selected": "config/selected/colored_mnist.yaml"},
         minutes=150,
@@ -97,6 +110,7 @@ STUDIES = {
             "hidden_columns_draws",
             "hidden_columns_null",
         ),
+        methods=(RIDGE,),
         files_read={"lock": "envs/tables.lock"},
         minutes=5,
         smoke=2,
@@ -116,6 +130,7 @@ STUDIES = {
             "real_tables_found",
         ),
         figures=("real_tables",),
+        methods=(RIDGE,),
         files_read={
             "protocol": "config/real_tables.yaml",
             "lock": "envs/tables.lock",

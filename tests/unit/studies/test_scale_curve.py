@@ -1,5 +1,7 @@
 """The study of methods over the number of images."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +9,11 @@ import pandas as pd
 import pytest
 import torch
 
+from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.registry import METHODS
 from kerhrm_paper.data.draws import Split
-from kerhrm_paper.studies import scale_curve
+from kerhrm_paper.studies import apart, scale_curve
 from kerhrm_paper.studies.registry import STUDIES
 from tests.unit.reporting.legible import assert_legible
 
@@ -27,6 +30,30 @@ def test_every_method_has_the_options_that_its_own_criterion_chose() -> None:
         spelled = "+".join(f"{name}=" for name in chosen[method])
         assert all(name in best for name in spelled.split("+"))
         METHODS[method].options(**chosen[method])  # refuses what it does not know
+
+
+def test_the_code_of_every_method_is_declared() -> None:
+    loaded = []
+    for name in scale_curve.SHOWN:
+        train = METHODS[name].train
+        loaded.append(train.__module__)
+    assert list(STUDIES["scale_curve"].methods) == loaded
+
+
+def test_memory_is_without_that_of_the_process_that_started_the_fit() -> None:
+    """In which a test has had half of a gigabyte."""
+    held = np.ones(64_000_000)
+    assert apart.largest_memory() > held.nbytes
+    words = "from kerhrm_paper.studies import apart; print(apart.largest_memory())"
+    command = [sys.executable, "-c", words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert 5e6 < int(done.stdout) < held.nbytes
+
+
+def test_a_fit_that_fails_says_where(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(KerhrmError, match=r"the fit of \{\} ended with status 1; see"):
+        apart.measured("kerhrm_paper.studies.no_module", {})
+    assert "No module named 'kerhrm_paper.studies.no_module'" in caplog.text
 
 
 def test_seconds_that_grow_like_a_power_have_its_exponent() -> None:

@@ -116,6 +116,23 @@ def test_an_edit_of_the_configuration_reruns_no_study() -> None:
         assert "studies" in rooms
 
 
+def test_an_edit_of_a_method_reruns_the_studies_that_train_it() -> None:
+    """Whose code is loaded by name, when a study runs."""
+    script = ROOT / "workflow" / "scripts" / "run_study.py"
+    ridge = ROOT / "src" / "kerhrm" / "methods" / "ridge.py"
+    reruns = set()
+    train = set()
+    for name, declaration in STUDIES.items():
+        used = sources(script, declaration.entry, *declaration.methods)
+        if ridge in used:
+            reruns.add(name)
+        own = [file for file in used if file.parent.name == "studies"]
+        if any("TangentRidge(" in file.read_text("utf-8") for file in own):
+            train.add(name)
+    assert reruns == train
+    assert len(train) == 5
+
+
 # --- running ------------------------------------------------------------------------
 
 
