@@ -12,6 +12,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.extras import needs
 
 REFERENCE = Path("results/reference")
+SHOWN = 20  #: departures from the published run
 
 
 def add_commands(add: Adder) -> None:
@@ -146,9 +147,11 @@ def _verify(options: argparse.Namespace) -> int:
     departures = found.departures
     print(found)
     if len(departures):
-        shown = departures if options.all else departures.head(20)
+        shown = departures if options.all else departures.head(SHOWN)
         text = shown.to_string(index=False, float_format="%.4g")
         print(text)
+        if len(departures) > len(shown):
+            print(f"and {len(departures) - len(shown)} more, which --all lists")
     return int(len(departures) > 0)
 
 

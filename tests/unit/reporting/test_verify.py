@@ -130,7 +130,10 @@ def test_other_data_depart() -> None:
 
 
 def test_a_cut_table_is_reported(
-    make_run: Make, scores: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+    make_run: Make,
+    scores: pd.DataFrame,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reference = make_run(scores, name="reference")
     run = make_run(scores, name="run")
@@ -142,8 +145,16 @@ def test_a_cut_table_is_reported(
     path = run / "tables" / "table1.csv"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:5]))
+    capsys.readouterr()
     assert main(verify_) == 1
-    assert "agrees with the published run in 4 of 16 cells" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "agrees with the published run in 4 of 16 cells" in printed
+    assert "more" not in printed
+    monkeypatch.setattr("kerhrm_paper.commands.SHOWN", 3)
+    assert main(verify_) == 1
+    assert capsys.readouterr().out.endswith("\nand 9 more, which --all lists\n")
+    assert main([*verify_, "--all"]) == 1
+    assert capsys.readouterr().out == printed
 
 
 def test_a_preset_that_is_not_published_names_those_that_are(
