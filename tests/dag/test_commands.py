@@ -96,6 +96,13 @@ def test_the_report_shows_the_run(copy: Checkout) -> None:
     assert "KerHRM (linear predictor)" in text
     assert not re.search(r"""(src|href)=["']https?://[^"']*\.(js|css|png)""", text)
     assert copy.plan("report", *SMOKE) == []
+    # another table that is there is shown, too
+    tables = copy.folder / "results/smoke/tables"
+    shutil.copy(tables / "table1.csv", tables / "mechanism.csv")
+    planned = {job.rule for job in copy.plan("report", *SMOKE)}
+    (tables / "mechanism.csv").unlink()
+    assert "render_report" in planned
+    assert "make_table" not in planned
 
 
 def test_ones_own_table(copy: Checkout, tmp_path: Path) -> None:

@@ -8,6 +8,13 @@ PUBLISHED = [
     provenance.digest(file) for file in sorted(REFERENCE.rglob("provenance.json"))
 ]
 
+# The page shows every table that is there, and needs only those of `all` and the user's.
+SHOWN_TOO = {
+    file.stem: provenance.digest(file)
+    for file in sorted((CONFIG.run / "tables").glob("*.csv"))
+    if file.stem.removesuffix("-comparisons") not in {*IN_ALL, *OWN_TABLES}
+}
+
 
 rule render_report:
     input:
@@ -29,6 +36,7 @@ rule render_report:
     params:
         notebook=checked(code_hash, ROOT / "notebooks/report.ipynb"),
         published=PUBLISHED,
+        shown_too=SHOWN_TOO,
         own_tables=OWN_TABLES,
         selected=lambda w: checked(CONFIG.selected, *IN_ALL, *OWN_TABLES),
         code=code("render_report", KERNEL),
