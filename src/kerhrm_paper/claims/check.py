@@ -1,7 +1,7 @@
 """How the paper's claims fare on the scores of a run and on small runs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from kerhrm_paper.claims.declare import CLAIMS, NUMBERS, Claim, ShownByTest
 from kerhrm_paper.claims.evidence import Evidence, MissingCell
 from kerhrm_paper.evaluation.effects import NAN, Decision, decide
 from kerhrm_paper.evaluation.statistics import holm
+from kerhrm_paper.runs.arrays import reading
 
 #: modules of claims, by the paper's sections; an import declares them
 SECTIONS = (introduction, method, theory, classification, regression, images, houses)
@@ -60,6 +61,39 @@ STATUSES: Mapping[Decision, str] = {
 Result = Comparison | ShownByTest | str
 
 
+class ScoreFiles(Mapping[str, pd.DataFrame]):
+    """Scores of a run by table, each read when a claim asks for it.
+
+    Attributes
+    ----------
+    known : dict of str to DataFrame
+        Those that have been read.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self.known: dict[str, pd.DataFrame] = {}
+        self._paths: dict[str, Path] = {}
+        for path in sorted(run.glob("scores/*.csv.gz")):
+            name, _, _ = path.name.partition(".")
+            self._paths[name] = path
+
+    def __getitem__(self, table: str) -> pd.DataFrame:
+        if table not in self.known:
+            path = self._paths[table]
+            with reading(path):
+                self.known[table] = pd.read_csv(path)
+        return self.known[table]
+
+    def __contains__(self, table: object) -> bool:
+        return table in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
 def evaluate(
     run: str | Path, preset: str, claims: Sequence[Claim] | None = None
 ) -> pd.DataFrame:
@@ -70,13 +104,9 @@ def evaluate(
     claims, else ``open``; of several tests ``effect``, its interval, ``n`` seeds and
     ``measure`` are those of the deciding one. ``status_pooled`` is the status where
     pooled validation has chosen every method's options. ``numbers``: means of the small
-    run, JSON.
+    run, JSON.  ``data_source``: of the tables that these claims are tested on.
     """
-    tables = {}
-    paths = Path(run).glob("scores/*.csv.gz")
-    for path in sorted(paths):
-        name, _, _ = path.name.partition(".")
-        tables[name] = pd.read_csv(path)
+    tables = ScoreFiles(Path(run))
     evidence = Evidence(tables, smoke=preset == "smoke")
     if claims is None:
         numbers = sorted(CLAIMS)
@@ -89,7 +119,7 @@ def evaluate(
     statuses = _statuses(results, corrected)
     statuses_pooled = _statuses(pooled, corrected_pooled)
     sources: set[str] = set()
-    for scores in tables.values():
+    for scores in tables.known.values():
         of_table = scores["data_source"].unique()
         sources.update(map(str, of_table))
     rows = []

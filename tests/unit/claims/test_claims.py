@@ -10,6 +10,7 @@ import torch
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
 
+from kerhrm.errors import KerhrmError
 from kerhrm_paper.claims import small_runs
 from kerhrm_paper.claims.check import evaluate
 from kerhrm_paper.claims.comparison import Comparison, all_of, at_least
@@ -44,6 +45,28 @@ def evaluated(folder: Path, test: Function) -> pd.Series:
 
 def status(folder: Path, test: Function) -> str:
     return str(evaluated(folder, test)["status"])
+
+
+def test_only_tables_that_claims_ask_for_are_read(tmp_path: Path) -> None:
+    """Those of others have other sources, and may be damaged."""
+    cells = {("s", "A", "test_acc"): [0.8, 0.9], ("s", "B", "test_acc"): [0.5, 0.5]}
+    write(tmp_path, "table1", cells)
+    (tmp_path / "scores" / "mine.csv.gz").write_bytes(b"cut")
+
+    def better(evidence: Evidence) -> Comparison:
+        return evidence.cells("table1", "test_acc", "s").better("A", than="B")
+
+    def damaged(evidence: Evidence) -> Comparison:
+        return evidence.cells("mine", "test_acc", "s").better("A", than="B")
+
+    write(tmp_path, "other", cells)
+    assert evaluated(tmp_path, better)["data_source"] == "synthetic"
+    path = tmp_path / "scores" / "other.csv.gz"
+    other = pd.read_csv(path).assign(data_source="adult")
+    other.to_csv(path, index=False)
+    assert evaluated(tmp_path, better)["data_source"] == "synthetic"
+    with pytest.raises(KerhrmError, match=r"mine.csv.gz is damaged \(.*\); delete it"):
+        evaluated(tmp_path, damaged)
 
 
 @pytest.fixture
