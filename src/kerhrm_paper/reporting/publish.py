@@ -24,6 +24,8 @@ from kerhrm_paper.runs.provenance import check, digest
 
 #: preset of the published tables; others lie in a folder of their preset's name
 PUBLISHED = "fresh"
+#: folders of the checkout whose files decide what a run makes
+CODE = ("src", "config", "workflow", "notebooks")
 #: files of several tables at once, with the start of these tables' names
 MADE_OF = {"choices.csv": "choices_", BAND: "as_printed_"}
 
@@ -346,7 +348,7 @@ def commit(root: Path) -> str | None:
     """
     git = ["git", "-C", str(root)]
     find = [*git, "rev-parse", "HEAD"]
-    compare = [*git, "diff", "--quiet", "HEAD", "--", "src", "config"]
+    compare = [*git, "diff", "--quiet", "HEAD", "--", *CODE]
     try:
         head = subprocess.run(find, capture_output=True, text=True, check=True)
         compared = subprocess.run(compare)

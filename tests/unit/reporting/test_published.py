@@ -4,6 +4,7 @@ cell."""
 import errno
 import hashlib
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.reporting import publish_again
-from kerhrm_paper.reporting.publish import publish, restored_on_error
+from kerhrm_paper.reporting.publish import commit, publish, restored_on_error
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.runs import provenance
 
@@ -54,6 +55,36 @@ def contents(folder: Path) -> dict[Path, bytes]:
     """Bytes of all files below a folder."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {path: path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize(
+    ("file", "is_code"),
+    [
+        ("src/a.py", True),
+        ("workflow/scripts/a.py", True),
+        ("notebooks/a.ipynb", True),
+        ("config/a.yaml", True),
+        ("docs/a.md", False),
+    ],
+)
+def test_a_commit_says_whether_code_has_changed_since(
+    tmp_path: Path, file: str, is_code: bool
+) -> None:
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True)
+
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text("1\n")
+    git("init", "--quiet")
+    git("add", "--all")
+    git("commit", "--quiet", "--no-gpg-sign", "--message", "a")
+    clean = commit(tmp_path)
+    assert clean is not None
+    assert not clean.endswith("+")
+    path.write_text("2\n")
+    assert commit(tmp_path) == (f"{clean}+" if is_code else clean)
 
 
 def test_the_held_out_run_goes_to_the_top_and_others_below(
