@@ -186,11 +186,14 @@ def _texts(text: str) -> Any:
 def read_overrides(entries: Sequence[str]) -> Tree:
     """The keys and values that follow ``--config``, each as ``key=value``.
 
-    Raises KerhrmError if a key is given twice.
+    Raises KerhrmError if an entry has no ``=``, or a key is given twice.
     """
     values: Tree = {}
     for entry in entries:
-        key, _, text = entry.partition("=")
+        key, equals, text = entry.partition("=")
+        if not equals:
+            problem = f"--config takes KEY=VALUE; got {entry}"
+            raise KerhrmError(problem, "write targets and files before --config")
         if key in values:
             raise KerhrmError(f"--config: {key} is given twice", "write it once")
         values[key] = _value(key, text)

@@ -63,8 +63,9 @@ def predict(
     """
     if cores < 1:
         raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
+    overrides = read_overrides(config)
     jobs = planned(targets, config, configfiles)
-    wanted = load_config(read_overrides(config), configfiles)
+    wanted = load_config(overrides, configfiles)
     preset = wanted.preset or PUBLISHED
     path = reference / preset / FILE
     if not path.exists():

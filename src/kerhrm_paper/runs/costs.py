@@ -128,8 +128,9 @@ def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
         written = [line for line in lines if line.strip()]
         messages = [line for line in written if not line.startswith(" ")]
         last = messages[-1] if messages else ""
-        problem = f"Snakemake cannot plan {' '.join(words)}: {last}"
-        raise KerhrmError(problem, "check the targets and --config")
+        cause, _, hint = last.rpartition("; ")  # an error of this workflow has a hint
+        problem = f"Snakemake cannot plan {' '.join(words)}: {cause or last}"
+        raise KerhrmError(problem, hint if cause else "check the targets and --config")
     table = io.StringIO(done.stdout)
     return pd.read_csv(table, sep="\t")
 

@@ -95,7 +95,7 @@ class FitProcess:
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", program.__name__],
+            [sys.executable, "-P", "-m", program.__name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # Ctrl-C is the job's, which then ends this process

@@ -58,7 +58,7 @@ def measured(module: str, key: dict[str, Any]) -> DataFrame:
         If the process fails; the log has what it wrote.
     """
     text = json.dumps(key)
-    command = [sys.executable, "-m", __name__, module, text]
+    command = [sys.executable, "-P", "-m", __name__, module, text]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         log.error("%s", done.stderr)

@@ -149,3 +149,10 @@ def test_what_is_no_text_file_is_told_as_such(tmp_path: Path) -> None:
     for name, reason in (("none.yaml", "No such file"), (".", "Is a directory")):
         with pytest.raises(FileError, match=f"{reason}.*; give the path of a YAML"):
             read_yaml(tmp_path / name)
+
+
+def test_a_word_without_a_value_is_no_override() -> None:
+    """As a target that follows --config."""
+    match = "--config takes KEY=VALUE; got table1; write targets"
+    with pytest.raises(KerhrmError, match=match):
+        read_overrides(["preset=smoke", "table1"])
