@@ -6,7 +6,7 @@ Seeds, options, files, and how to make it again.
 from pathlib import Path
 from typing import Any
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.options import RunOptions
@@ -51,9 +51,11 @@ def explain(
     KerhrmError
         If there is no such cell; the hint has those that are there.
     """
+    if not run.tables:
+        problem = f"{run.folder} has no tables"
+        raise FileError(problem, "cd to a checkout, or give --run the folder of a run")
     if table not in run.tables:
-        tables = ", ".join(run.tables)
-        known = tables or "none"
+        known = ", ".join(run.tables)
         problem = f"{run.folder} has no table '{table}'"
         raise KerhrmError(problem, f"it has {known}")
     names = (setting, method, metric, selection)

@@ -296,3 +296,11 @@ def test_a_cell_that_is_not_there_names_the_nearest(
     assert found["commit"]
     assert main(["explain", "tabel1", "r2=0.7", *last_words]) == 1
     assert "has no table 'tabel1'; it has table1" in capsys.readouterr().err
+
+
+def test_a_folder_without_tables_asks_for_a_checkout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    last_words = ["KerHRM", "test_acc", "--run", str(tmp_path)]
+    assert main(["explain", "table1", "r2=0.7", *last_words]) == 1
+    assert "has no tables; cd to a checkout" in capsys.readouterr().err
