@@ -14,6 +14,7 @@ FOLDS = 5  #: of the cross-validation
 LEAST = 5  #: rows of a leaf
 LEAST_SHARE = 0.02  #: of a leaf among all rows
 LEAST_GAIN = 1e-3  #: of a split, in Gini's impurity
+MOST_DIGITS = 17  #: with which a number of 64 bits is written exactly
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,29 @@ def _sides(name: str, column: np.ndarray, threshold: float) -> tuple[str, str]:
     """Conditions of both sides of a threshold; of two values, each is named."""
     values = np.unique(column)
     if len(values) == 2:
-        lower, upper = values
-        return f"{name} = {lower:g}", f"{name} = {upper:g}"
-    return f"{name} <= {threshold:.4g}", f"{name} > {threshold:.4g}"
+        lower, upper = _different(*values)
+        return f"{name} = {lower}", f"{name} = {upper}"
+    at_most = column.astype(np.float32) <= threshold  # as the tree compares
+    low = column[at_most].max()
+    high = column[~at_most].min()
+    bound = _between(threshold, low, high)
+    return f"{name} <= {bound}", f"{name} > {bound}"
+
+
+def _between(threshold: float, low: float, high: float) -> str:
+    """Shortest text of a threshold, four digits or more, that is not below ``low`` and
+    below ``high``: 2015.5 is not between 2015 and 2016 as 2016."""
+    for digits in range(4, MOST_DIGITS):
+        text = f"{threshold:.{digits}g}"
+        if low <= float(text) < high:
+            return text
+    return f"{low:.{MOST_DIGITS}g}"
+
+
+def _different(lower: float, upper: float) -> tuple[str, str]:
+    """Shortest texts of two numbers, six digits or more, that differ."""
+    for digits in range(6, MOST_DIGITS):
+        texts = f"{lower:.{digits}g}", f"{upper:.{digits}g}"
+        if len(set(texts)) == 2:
+            return texts
+    return f"{lower:.{MOST_DIGITS}g}", f"{upper:.{MOST_DIGITS}g}"

@@ -36,6 +36,37 @@ def test_a_rule_has_the_narrower_of_two_bounds_alone() -> None:
     assert bounds == [1, 2, 1]
 
 
+@pytest.mark.parametrize(
+    ("first", "below", "above"),
+    [
+        (2011, "z <= 2015.5", "z > 2015.5"),
+        (98099, "z <= 98103.5", "z > 98103.5"),
+        (1_000_001, "z <= 1000005.5", "z > 1000005.5"),
+        (10, "z <= 14.5", "z > 14.5"),
+    ],
+)
+def test_a_rule_has_the_digits_that_its_side_needs(
+    first: int, below: str, above: str
+) -> None:
+    """Rounded to four digits 2015.5 is 2016, which lies on the other side."""
+    numbers = first + np.arange(10)
+    z = np.repeat(numbers, 20).astype(float)
+    rows = sorted_rows(z[:, None], np.zeros(len(z)), names=["z"])
+    one_hot = np.eye(2)[(z > first + 4).astype(int)]
+    tree = separate(rows, one_hot)
+    conditions = [rule.split(":")[0] for rule in tree.rules]
+    assert conditions == [f"if {below}", f"if {above}"]
+
+
+def test_two_large_values_are_told_apart() -> None:
+    z = np.repeat([2_000_001.0, 2_000_002.0], 50)
+    rows = sorted_rows(z[:, None], np.zeros(100), names=["z"])
+    one_hot = np.eye(2)[(z > z[0]).astype(int)]
+    tree = separate(rows, one_hot)
+    conditions = [rule.split(":")[0] for rule in tree.rules]
+    assert conditions == ["if z = 2000001", "if z = 2000002"]
+
+
 def test_a_split_that_no_column_knows_is_not_told_apart() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(300, 3))
