@@ -190,7 +190,10 @@ def environment_regressions(
     centred = x - mean
     design = np.column_stack([constant, centred])
     regressions = [weighted_least_squares(design, rows.y, part) for part in r.T]
-    names = [LEVEL, *(rows.names[j] for j in chosen)]
+    level = LEVEL
+    while level in rows.names:
+        level = f"({level})"
+    names = [level, *(rows.names[j] for j in chosen)]
     n_left_out = len(rows.names) - len(chosen)
     return regressions, names, n_left_out
 

@@ -1,5 +1,7 @@
 """Weighted least squares of environments against closed forms and simulations."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from described_tables import sorted_rows, turned
@@ -140,3 +142,11 @@ def test_units_change_nothing_but_the_unit(seed: int, unit: float) -> None:
     errors = after.errors * units
     np.testing.assert_allclose(coefficients, before.coefficients)
     np.testing.assert_allclose(errors, before.errors)
+
+
+def test_a_column_that_is_called_like_the_level_stays_one_of_its_own() -> None:
+    table = turned()
+    names = [LEVEL, f"({LEVEL})", "place"]
+    rows = dataclasses.replace(table.rows, names=names)
+    _, found, _ = environment_regressions(rows, table.memberships)
+    assert found == [f"(({LEVEL}))", *names]
