@@ -59,6 +59,20 @@ def auxiliary_options(options: FitOptions) -> AuxiliaryOptions:
     return AuxiliaryOptions.parse(values)
 
 
+def refuse_auxiliary(auxiliary: Any) -> None:
+    """Refuse auxiliary columns where the fit had none."""
+    if auxiliary is not None:
+        problem = "the fit had no auxiliary columns, and these rows have some"
+        raise KerhrmError(problem, "leave auxiliary out")
+
+
+def require_auxiliary(auxiliary: Any) -> None:
+    """Refuse rows without auxiliary columns where the fit had some."""
+    if auxiliary is None:
+        problem = "the fit had auxiliary columns, and these rows have none"
+        raise KerhrmError(problem, "give auxiliary=... as well")
+
+
 def _of_test(pretest: HeterogeneityOptions | None) -> dict[str, Any]:
     """Options of the test of auxiliary columns, by those of the pre-test."""
     if pretest is None:

@@ -17,6 +17,7 @@ from kerhrm.description.describe import describe
 from kerhrm.description.result import Description
 from kerhrm.description.split import split_again
 from kerhrm.errors import KerhrmError, KerhrmWarning, shown
+from kerhrm.estimators._auxiliary import refuse_auxiliary, require_auxiliary
 from kerhrm.estimators._base import computation
 from kerhrm.estimators._described import FittedTable, known_of
 from kerhrm.estimators._parameters import draw_seed
@@ -111,6 +112,7 @@ class Describing:
     ) -> GivenRows:
         """Rows that are given again, or those that the fit was given."""
         if X is None and y is None:
+            _refuse_alone(auxiliary=auxiliary, sample_weight=sample_weight)
             if self._given is None:
                 extra = "" if self._columns is None else ", auxiliary=..."
                 problem = "this model was copied or loaded, without the rows of its fit"
@@ -120,9 +122,10 @@ class Describing:
         if X is None or y is None:
             problem = f"describe has no {'X' if X is None else 'y'}"
             raise KerhrmError(problem, "give both X and y, or neither")
-        if self._columns is not None and auxiliary is None:
-            problem = "the fit had auxiliary columns, and these rows have none"
-            raise KerhrmError(problem, "give auxiliary=... as well")
+        if self._columns is None:
+            refuse_auxiliary(auxiliary)
+        else:
+            require_auxiliary(auxiliary)
         return GivenRows(X, y, sample_weight=sample_weight, auxiliary=auxiliary)
 
     def outside(self: Any, X: Any) -> pd.DataFrame:
@@ -170,6 +173,14 @@ class Describing:
         some_rows = table["rows"] > 0
         found = table[some_rows]
         return found.sort_values("rows", ascending=False, kind="stable")
+
+
+def _refuse_alone(**given: Any) -> None:
+    """Refuse arguments that belong to rows, where no rows are given."""
+    for name, argument in given.items():
+        if argument is not None:
+            problem = f"describe has {name}, and neither X nor y"
+            raise KerhrmError(problem, f"give X and y as well, or leave {name} out")
 
 
 def _times(stability: Any) -> int:

@@ -68,7 +68,7 @@ class FittedTable:
         target = read_target(given.y, n, model._task, table=given.X)
         weights = read_weights(given.sample_weight, n, given.X)
         z = None
-        if given.auxiliary is not None and model._columns is not None:
+        if given.auxiliary is not None:
             z = model._columns.read(given.auxiliary, n, given.X)
         _check_alike(model, (x, target, weights, z))
         labels = model._units.target(target)

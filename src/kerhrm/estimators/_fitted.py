@@ -11,6 +11,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._auxiliary import refuse_auxiliary, require_auxiliary
 from kerhrm.estimators._base import TableEstimator, computation
 from kerhrm.estimators._calibration import probabilities, sigmoid_slope
 from kerhrm.estimators._describe import Describing
@@ -70,9 +71,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         X, y = unloaded(X, y, needs_y=False)
         x = read_features(self, X, reset=False)
         if self._columns is None:
-            if auxiliary is not None:
-                problem = "the fit had no auxiliary columns, and these rows have some"
-                raise KerhrmError(problem, "leave auxiliary out")
+            refuse_auxiliary(auxiliary)
             if y is None:
                 problem = "environments are told by rows and their targets; y is None"
                 hint = "give y, or fit with auxiliary columns"
@@ -89,9 +88,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
             if auxiliary is not None:
                 self._columns.check(auxiliary, n, X)
             return np.ones((n, 1))
-        if auxiliary is None:
-            problem = "the fit had auxiliary columns, and these rows have none"
-            raise KerhrmError(problem, "give auxiliary=... as well")
+        require_auxiliary(auxiliary)
         n_rows = len(x)
         z = self._columns.read(auxiliary, n_rows, X)
         of_rows = self._inferred.auxiliary.environments_of(z)
@@ -114,9 +111,8 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         X, y = unloaded(X, y)
         outputs = self._outputs(X)
         x = read_features(self, X, reset=False)
-        if auxiliary is not None and self._columns is None:
-            problem = "the fit had no auxiliary columns, and these rows have some"
-            raise KerhrmError(problem, "leave auxiliary out")
+        if self._columns is None:
+            refuse_auxiliary(auxiliary)
         like_fit = self._like(X)
         y = read_target(y, len(x), **like_fit)
         members: dict[str, np.ndarray] = {}

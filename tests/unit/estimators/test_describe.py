@@ -337,6 +337,19 @@ def test_parameters_that_are_set_after_the_fit_change_nothing(
     assert str(model.describe(stability=2)) == described
 
 
+def test_arguments_that_would_change_nothing_are_refused(slopes_frame: Any) -> None:
+    table, y, _ = slopes_frame
+    X = table[["a"]].to_numpy()
+    time = np.arange(len(y))
+    model = linear_regression(n_init=1, pretest=False).fit(X, y)
+    with pytest.raises(KerhrmError, match=r"had no auxiliary .* leave auxiliary out"):
+        model.describe(X, y, auxiliary=time)
+    for name in ("auxiliary", "sample_weight"):
+        problem = f"describe has {name}, and neither X nor y; give X and y"
+        with pytest.raises(KerhrmError, match=problem):
+            model.describe(**{name: time})
+
+
 def test_other_auxiliary_columns_are_refused(slopes_frame: Any) -> None:
     table, y, _ = slopes_frame
     X = table[["a"]].to_numpy()
