@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import kerhrm
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.extras import needs
+from kerhrm.extras import check_backend, needs
 from kerhrm.progress import shown_if
 
 #: adds a command: its name, function and description
@@ -295,6 +295,7 @@ def _check(options: argparse.Namespace) -> None:
     seed = _seed(options.seed)
     if options.html is not None:
         needs("plots", "matplotlib")
+        check_backend()
         from kerhrm.plots.page import check_output
 
         check_output(options.html, options.csv)

@@ -1,8 +1,9 @@
 """Packages that only parts of the project need: extras of ``pip install``."""
 
+import os
 from importlib.util import find_spec
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 
 
 class MissingPackageError(KerhrmError, ModuleNotFoundError):
@@ -27,3 +28,21 @@ def needs(extra: str, *packages: str) -> None:
         if spec is None:
             hint = f"pip install 'kerhrm[{extra}]'"
             raise MissingPackageError(f"{package} is not installed", hint)
+
+
+def check_backend() -> None:
+    """Refuse a value of the variable MPLBACKEND with which matplotlib does not start.
+
+    Raises
+    ------
+    KerhrmError
+        Naming the value.
+    """
+    name = os.environ.get("MPLBACKEND")
+    if not name:
+        return
+    try:
+        import matplotlib  # noqa: F401  (reads the variable)
+    except ValueError as error:
+        problem = f"MPLBACKEND must name a backend of matplotlib; got {shown(name)}"
+        raise KerhrmError(problem, "unset MPLBACKEND, or set it to agg") from error

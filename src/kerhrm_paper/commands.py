@@ -9,7 +9,7 @@ from typing import Any
 
 from kerhrm.cli import OF_PAPER, Adder
 from kerhrm.errors import KerhrmError
-from kerhrm.extras import needs
+from kerhrm.extras import check_backend, needs
 
 REFERENCE = Path("results/reference")
 SHOWN = 20  #: departures from the published run
@@ -156,6 +156,8 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _publish(options: argparse.Namespace) -> None:
+    needs("workflow", "matplotlib")
+    check_backend()
     from kerhrm_paper.reporting.publish import publish
     from kerhrm_paper.reporting.publish_again import publish_again
     from kerhrm_paper.reporting.publish_studies import (
@@ -236,7 +238,8 @@ def _claims(options: argparse.Namespace) -> None:
 
 
 def _compete(options: argparse.Namespace) -> None:
-    needs("workflow", "snakemake")
+    needs("workflow", "matplotlib", "snakemake")
+    check_backend()
     from kerhrm_paper.compete.contest import Contest, compete, write_template
 
     if options.new:

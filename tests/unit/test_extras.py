@@ -1,5 +1,6 @@
 """Without the packages of an extra, every command and import says which it needs."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,9 +40,28 @@ for line in sys.argv[1:]:
 )
 
 
-def lines(code: str, *arguments: str, folder: Path) -> list[str]:
+#: prints the status of every command, each after its error
+STATUSES = """
+import sys
+from kerhrm.cli import main
+for line in sys.argv[1:]:
+    sys.stderr.write(f"{main(line.split())}\\n")
+"""
+#: draws, and prints the error
+DRAW = """
+from kerhrm import KerhrmError, plots
+try:
+    plots.environments([0, 1, 1] * 4, [[0, 1], [1, 2], [2, 0]] * 4, [0, 1, 2] * 4)
+except KerhrmError as error:
+    print(error)
+"""
+
+
+def lines(code: str, *arguments: str, folder: Path, **variables: str) -> list[str]:
     command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=os.environ | variables
+    )
     assert done.returncode == 0, done.stderr
     return (done.stdout + done.stderr).splitlines()
 
@@ -71,3 +91,14 @@ def test_needs_names_the_first_package_that_is_missing() -> None:
     with pytest.raises(MissingPackageError, match=r"no_such is not .*kerhrm\[plots\]"):
         needs("plots", "numpy", "no_such", "nor_this")
     assert issubclass(MissingPackageError, (ImportError, ValueError))
+
+
+def test_a_backend_that_matplotlib_does_not_know_is_one_line(tmp_path: Path) -> None:
+    commands = ["check t.csv --target y --html out.html", "publish x", "compete x.py"]
+    said = lines(STATUSES, *commands, folder=tmp_path, MPLBACKEND="paper")
+    problem = "MPLBACKEND must name a backend of matplotlib; got 'paper'"
+    hint = "unset MPLBACKEND, or set it to agg"
+    assert said == [f"kerhrm: error: {problem}; {hint}", "1"] * 3
+    drawn = lines(DRAW, folder=tmp_path, MPLBACKEND="paper")
+    assert drawn == [f"{problem}; {hint}"]
+    assert lines(DRAW, folder=tmp_path, MPLBACKEND="svg") == []

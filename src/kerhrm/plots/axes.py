@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.extras import needs
+from kerhrm.extras import check_backend, needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,6 +67,7 @@ def new_axes(ax: Any, height: float = HEIGHT) -> "Axes":
     Raises KerhrmError if something else is given, or there is no matplotlib.
     """
     needs("plots", "matplotlib")
+    check_backend()
     from matplotlib import pyplot as plt
 
     if ax is None:

@@ -14,7 +14,7 @@ import pandas as pd
 from kerhrm.check import Checked
 from kerhrm.description.result import Description
 from kerhrm.errors import FileError, KerhrmWarning
-from kerhrm.extras import needs
+from kerhrm.extras import check_backend, needs
 from kerhrm.plots.axes import HEIGHT, WIDTH, legend, plain, style
 from kerhrm.plots.descriptions import rootogram
 from kerhrm.plots.rows import relation
@@ -127,6 +127,7 @@ def picture(checked: Checked) -> "Figure":
     Of many groups the largest ones are shown.
     """
     needs("plots", "matplotlib")
+    check_backend()
     from matplotlib.figure import Figure
 
     _, n_environments = checked.model.environment_proba_.shape
