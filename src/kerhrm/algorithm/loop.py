@@ -21,7 +21,6 @@ from kerhrm.algorithm.invariance import learn_directions, point_scores, selectio
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction, Directions, Environments, Memberships
-from kerhrm.options import Task
 from kerhrm.progress import progress
 
 
@@ -65,15 +64,16 @@ class Fit:
         train = winner.predict(problem.psi_train, problem.f0_train)
         validation = winner.predict(problem.psi_validation, problem.f0_validation)
         shares = clustering.train.mean(0)
-        train_score = _mean_score(train, problem.y, problem.task)
-        validation_score = _mean_score(validation, problem.y_validation, problem.task)
+        of_train = point_scores(train, problem.y, problem.task)
+        of_validation = point_scores(validation, problem.y_validation, problem.task)
+        counts, counts_validation = problem.counts
         return {
             "iteration": winner.iteration,
             "k": winner.k,
             "alpha": winner.alpha,
             "score": winner.score,
-            "train_score": train_score,
-            "validation_score": validation_score,
+            "train_score": _weighted_mean(of_train, counts),
+            "validation_score": _weighted_mean(of_validation, counts_validation),
             "shares": shares.tolist(),
             "ridge": clustering.ridge.item(),
             "held_out": clustering.held_out.item(),
@@ -86,10 +86,10 @@ class Fit:
         }
 
 
-def _mean_score(outputs: Tensor, y: Tensor, task: Task) -> float:
-    """Accuracy, or minus the mean squared error, of outputs and labels (m,)."""
-    scores = point_scores(outputs, y, task)
-    return float(scores.mean())
+def _weighted_mean(scores: Tensor, counts: Tensor) -> float:
+    """Mean score of points (m,) whose weights (m,) have mean 1."""
+    weighted = scores * counts
+    return float(weighted.mean())
 
 
 def fit(

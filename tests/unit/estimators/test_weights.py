@@ -318,3 +318,18 @@ def test_weights_that_are_refused(weights: Any, labels: Any) -> None:
     raised_in = str(caught.traceback[-1].path)
     is_ours = isinstance(caught.value, KerhrmError)
     assert is_ours or "sklearn" in raised_in
+
+
+def test_scores_of_iterations_are_those_of_weighted_rows() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2))
+    label = x[:, 0] + random.normal(size=60) > 0
+    weights = np.where(label, 9.0, 0.1)
+    others = x + 0.1, label
+    chosen = SMALL | {"k": 2, "n_iterations": 1, "if_not_better": "fit"}
+    model = KerHRMClassifier(**chosen)
+    model.fit(x, label, sample_weight=weights, validation=others)
+    (row,) = model.history_
+    assert row["train_score"] == pytest.approx(model.score(x, label, weights))
+    assert row["train_score"] != pytest.approx(model.score(x, label))
+    assert row["validation_score"] == pytest.approx(model.score(*others))
