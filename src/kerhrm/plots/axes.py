@@ -88,8 +88,7 @@ def legend(ax: "Axes", scale: float = 1.0) -> None:
 
     Of two columns, or one where axes are narrow.
     """
-    figure: Any = ax.figure
-    width = ax.get_position().width * figure.get_figwidth()
+    width = ax.bbox.width / ax.figure.dpi  # a figure within a figure has no size
     n_columns = 2 if width > NARROW else 1
     drawn = ax.legend(
         loc="upper center",

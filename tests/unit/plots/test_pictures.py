@@ -337,3 +337,16 @@ def test_a_rootogram_has_a_bar_for_each_membership(labels: Any) -> None:
     assert tens == ["0.0", "1.0"]
     with pytest.raises(KerhrmError, match=r"got KerHRMClassifier; give model.descr"):
         kerhrm.plots.rootogram(labels.model)
+
+
+@pytest.mark.parametrize(("width", "columns"), [(12, 2), (6, 1)])
+def test_a_figure_in_a_figure_is_drawn_in(
+    labels: Any, width: float, columns: int
+) -> None:
+    """A legend is as wide as its axes allow."""
+    figure = plt.figure(figsize=(width, 4))
+    left, _ = figure.subfigures(1, 2)
+    ax = left.subplots()
+    environments = kerhrm.plots.environments
+    environments(labels.hidden, labels.x, labels.y, features=[0, 1], ax=ax)
+    assert ax.get_legend()._ncols == columns
