@@ -12,7 +12,7 @@ from kerhrm.algorithm.options import (
     HeterogeneityOptions,
 )
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._parameters import FitOptions
+from kerhrm.estimators._parameters import WITH_DEFAULTS, FitOptions
 
 #: options of the iterations, of which there is one, and of their penalty
 OF_ITERATIONS = (
@@ -22,8 +22,6 @@ OF_ITERATIONS = (
     "total",
     "final",
 )
-#: parameters whose defaults are others with auxiliary columns
-WITH_OTHER_DEFAULTS = ("alpha", "n_init")
 #: options of the pre-test that the test of a column has, too
 OF_BOTH_TESTS = ("level", "n_permutations")
 
@@ -51,10 +49,9 @@ def auxiliary_options(options: FitOptions) -> AuxiliaryOptions:
         "n_environments": options.n_environments,
         "ridge": options.ridge,
     }
-    for name in WITH_OTHER_DEFAULTS:
-        value = getattr(options, name)
-        if value != FitOptions.model_fields[name].default:
-            values[name] = value
+    for name in WITH_DEFAULTS:
+        if name in options.model_fields_set:
+            values[name] = getattr(options, name)
     values |= _of_test(options.pretest)
     return AuxiliaryOptions.parse(values)
 

@@ -66,10 +66,9 @@ class InvariantEstimator(FittedInvariant):
         auxiliary : array-like of shape (n_samples,) or (n_samples, n_columns), optional
             Columns that are no features, such as a time or a place.  Environments are
             then functions of them: these can be tested for any target, and are known
-            of new rows without their targets.  There is one iteration.  The default
-            ``alpha`` is then 0 to 300 and ``n_init`` is 5; of ``pretest`` the level and
-            the number of permutations count.  Options of the clustering and of the
-            penalty are refused, and ``n_environments=None`` is 2.
+            of new rows without their targets.  There is one iteration.  Of ``pretest``
+            the level and the number of permutations count.  Options of the clustering
+            and of the penalty are refused, and ``n_environments=None`` is 2.
         validation : pair of array-like, optional
             Rows (X, y) that choose k, alpha, the iteration and lambda, in place of a
             ``validation_fraction`` of the rows.

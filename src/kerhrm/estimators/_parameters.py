@@ -6,7 +6,7 @@ import inspect
 import math
 import numbers
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, Self, TypeVar
@@ -36,6 +36,8 @@ P = ParamSpec("P")
 MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
 OPTION_NAMES = EstimatorOptions.model_fields
 PREFIX = "options__"  #: of an option's name among parameters
+#: parameters whose None is a default, which auxiliary columns change
+WITH_DEFAULTS = ("alpha", "n_init")
 #: parameters that no options hold
 START = "network", "validation_fraction", "random_state", "device", "n_jobs"
 
@@ -55,6 +57,8 @@ PARAMETERS = {*FitOptions.model_fields, *START} - {*OPTION_NAMES}
 def fit_options(estimator: Any) -> FitOptions:
     """Parameters of an estimator and its ``options``, for a fit.
 
+    Those of :data:`WITH_DEFAULTS` are among the fields that are set if they are given.
+
     Raises KerhrmError naming the first one that is refused.
     """
     number = estimator.n_environments
@@ -62,7 +66,8 @@ def fit_options(estimator: Any) -> FitOptions:
     given = dict(read)
     given["n_environments"] = 2 if number is None else number
     given["pretest"] = _read_pretest(estimator.pretest)
-    return options_of(estimator, FitOptions, **given)
+    defaults = [name for name in WITH_DEFAULTS if getattr(estimator, name) is None]
+    return options_of(estimator, FitOptions, defaults, **given)
 
 
 def _read_pretest(pretest: Any) -> HeterogeneityOptions | None:
@@ -77,13 +82,19 @@ def _read_pretest(pretest: Any) -> HeterogeneityOptions | None:
     raise KerhrmError(problem, 'use pretest=True, or pretest={"level": 0.01}')
 
 
-def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
+def options_of(
+    estimator: Any, kind: type[T], defaults: Collection[str] = (), **given: Any
+) -> T:
     """Options of a class from the parameters with the names of its fields, or as given.
+
+    Fields of some names keep their ``defaults``.
 
     Raises KerhrmError naming the first parameter that is refused.
     """
     values = {}
     for name, field in kind.model_fields.items():
+        if name in defaults:
+            continue
         value = given[name] if name in given else getattr(estimator, name)
         if isinstance(field.default, list):
             value = listed(value)

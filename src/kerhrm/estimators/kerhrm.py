@@ -17,14 +17,16 @@ _PARAMETERS = """    Parameters
     k : int or sequence of int, default=(10, 15, 20, 25)
         Numbers of reduced features to try; lowered to their rank, and to the training
         rows per environment.  Many unrelated columns need a k as large as their number.
-    alpha : float or sequence of float, default=(0.0, 0.1, 1.0, 10.0)
-        Weights to try, of the penalty on what differs between environments.
+    alpha : float, sequence of float or None, default=None
+        Weights to try, of the penalty on what differs between environments; None: 0,
+        0.1, 1 and 10, and with auxiliary columns 0, 1, 3, 10, 30, 100 and 300.
     n_environments : int or None, default=2
         K, an upper bound; None: 1 to 5, by held-out likelihood.
     n_iterations : int, default=3
         T of Algorithm 1.
-    n_init : int, default=10
-        Random initialisations of the clustering.
+    n_init : int or None, default=None
+        Random initialisations of the clustering; None: 10, and with auxiliary columns
+        5.
     pretest : bool, mapping or HeterogeneityOptions, default=True
         Whether a numeric target is tested for environments, or how:
         ``pretest={"level": 0.01}``.
@@ -102,10 +104,10 @@ class _KerHRM(InvariantEstimator):
         self,
         *,
         k: int | Sequence[int] = (10, 15, 20, 25),
-        alpha: float | Sequence[float] = (0.0, 0.1, 1.0, 10.0),
+        alpha: float | Sequence[float] | None = None,
         n_environments: int | None = 2,
         n_iterations: int = 3,
-        n_init: int = 10,
+        n_init: int | None = None,
         pretest: bool | Mapping[str, Any] | HeterogeneityOptions = True,
         if_not_detected: Literal["erm", "fit"] = "erm",
         if_not_better: Literal["erm", "fit"] = "erm",

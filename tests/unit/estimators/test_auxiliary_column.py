@@ -156,13 +156,17 @@ def test_alpha_and_starts_are_those_that_are_given(
     model = KerHRMClassifier(**given, **ANYWAY)
     model.fit(x, y, auxiliary=time)
     assert model.selected_["alpha"] == 7.0
-    usual = SMALL | {"n_init": 10}
+    usual = SMALL | {"n_init": None}
     KerHRMClassifier(**usual, **ANYWAY).fit(x, y, auxiliary=time)
-    of_given, of_default = seen
+    without = SMALL | {"n_init": 10, "alpha": (0.0, 0.1, 1.0, 10.0)}
+    KerHRMClassifier(**without, **ANYWAY).fit(x, y, auxiliary=time)
+    of_given, of_default, as_without = seen
     assert of_given.alpha == [7.0]
     assert of_given.n_init == 3
     assert of_given.ridge == 1e-3
     assert of_default == AuxiliaryOptions(k=[3, 5])
+    assert as_without.n_init == 10
+    assert as_without.alpha == [0.0, 0.1, 1.0, 10.0]
 
 
 @pytest.mark.parametrize(
