@@ -80,7 +80,7 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
         hint = "fit with if_not_detected='fit' to see iterations anyway"
         raise KerhrmError(problem, hint)
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
-    if read_options(model.options).stop_by == "worst_inferred":
+    if read_options(model._parameters["options"]).stop_by == "worst_inferred":
         curves["score"] = "worst inferred environment, which chooses"
     numbers = [row["iteration"] for row in history]
     classifies = is_classifier(model)
@@ -139,6 +139,7 @@ def agreement(
         Fits of a single estimator.
     """
     if isinstance(models, BaseEstimator):
+        _check_seeded(models)
         columns = {} if auxiliary is None else {"auxiliary": auxiliary}
         n_seeds = whole(n, "n", 2)
         several = []
@@ -168,6 +169,14 @@ def agreement(
     _draw_matrix(ax, indices, names)
     ax.set_xlabel("adjusted Rand index of the environments")
     return ax
+
+
+def _check_seeded(model: BaseEstimator) -> None:
+    """Refuse an estimator whose fits no seed tells apart."""
+    if "random_state" not in model.get_params(deep=False):
+        kind = type(model).__name__
+        problem = f"{kind} has no random_state, by which its fits would differ"
+        raise KerhrmError(problem, "give KerHRM, of a pipeline its last step")
 
 
 def _draw_matrix(ax: "Axes", indices: np.ndarray, names: list[str]) -> None:

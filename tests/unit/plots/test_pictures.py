@@ -1,5 +1,6 @@
 """What pictures of estimators show, held against plain counts and scikit-learn."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,9 @@ def test_iterations_are_those_of_the_history(
     assert mark[0] == iteration
     legend = " ".join(words(ax))
     assert "worst" in legend
+    changed = copy.copy(model).set_params(options__stop_by="pooled")
+    ax_of_changed = kerhrm.plots.iterations(changed)
+    assert words(ax_of_changed) == words(ax)  # options are those of the fit
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from kerhrm import KerHRMClassifier, plots
 from kerhrm.errors import KerhrmError
@@ -83,6 +84,10 @@ CASES: dict[str, tuple[Any, str]] = {
     "a single fit of several": (
         lambda m, x, y: plots.agreement(m, x, y, n=1),
         "n must be a whole number of 2 or more; got 1",
+    ),
+    "fits that no seed tells apart": (
+        lambda m, x, y: plots.agreement(make_pipeline(m), x, y),
+        "Pipeline has no random_state, .*; give KerHRM, of a pipeline its last step",
     ),
     "no axes": (
         lambda m, x, y: plots.spectrum(m, ax=np.array([1])),
