@@ -120,10 +120,10 @@ class FittedTable:
             memberships = twin._inferred.of_targets(x, self.target[order])
         else:
             n_rows = len(self.x)
-            z = twin._columns.read(self.auxiliary, n_rows, self.x)
-            of_rows = twin._inferred.auxiliary.environments_of(z)
-            in_order = of_rows.cpu().numpy()
-            memberships = in_order[order]
+            columns = twin._columns
+            z = columns.read(self.auxiliary, n_rows, self.x, any_category=True)
+            in_order_given = twin._inferred.of_auxiliary(z)
+            memberships = in_order_given[order]
         likeliest = memberships.argmax(1)
         return np.asarray(likeliest)
 

@@ -91,8 +91,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         require_auxiliary(auxiliary)
         n_rows = len(x)
         z = self._columns.read(auxiliary, n_rows, X)
-        of_rows = self._inferred.auxiliary.environments_of(z)
-        return of_rows.cpu().numpy()
+        return self._inferred.of_auxiliary(z)
 
     def _like(self, X: Any) -> dict[str, Any]:
         """How the target of rows X is read."""

@@ -211,6 +211,13 @@ class InferredEnvironments:
         probabilities = self.mixture.probabilities(k, means, target)
         return of_occupied(probabilities, self._chosen.occupied)
 
+    def of_auxiliary(self, z: np.ndarray) -> np.ndarray:
+        """Memberships (m, K) of rows by their auxiliary columns z (m, c), which the fit
+        must have had."""
+        assert self.auxiliary is not None
+        of_rows = self.auxiliary.environments_of(z)
+        return of_occupied(of_rows.cpu(), self._chosen.occupied)
+
     @property
     def _chosen(self) -> Environments:
         k = int(self.mixture.k[0])

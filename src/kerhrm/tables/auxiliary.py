@@ -74,10 +74,16 @@ class AuxiliaryColumn:
                 origin = least
         return cls(name, kind, origin, categories)
 
-    def read(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
-        """Numbers (n,), float64, of a column of the same kind, in a table."""
+    def read(
+        self, values: pd.Series, where: str, table: Any, *, any_category: bool = False
+    ) -> np.ndarray:
+        """Numbers (n,), float64, of a column of the same kind, in a table; with
+        ``any_category`` -1 of those that the fit has not seen."""
         if self.kind == CATEGORIES:
-            return self._codes(values, where, table)
+            codes = self._codes(values, where)
+            if not any_category:
+                self._check_known(codes, values, where, table)
+            return codes
         if self.kind == NUMBERS:
             values = _numbers_in_text(values)
         kind = _kind(values, where)
@@ -105,7 +111,8 @@ class AuxiliaryColumn:
             problem = f"{where} has a number that float64 cannot hold"
             raise KerhrmError(problem, "divide it by a power of ten") from error
 
-    def _codes(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
+    def _codes(self, values: pd.Series, where: str) -> np.ndarray:
+        """Numbers (n,) of categories, -1 of those that the fit has not seen."""
         known = {}
         for code, category in enumerate(self.categories):
             known[_key(category)] = code
@@ -113,7 +120,12 @@ class AuxiliaryColumn:
             numbers = [known.get(_key(value), -1) for value in values]
         except TypeError as error:
             raise _no_category(values, where) from error
-        codes = np.array(numbers, dtype=np.float64)
+        return np.array(numbers, dtype=np.float64)
+
+    def _check_known(
+        self, codes: np.ndarray, values: pd.Series, where: str, table: Any
+    ) -> None:
+        """Refuse categories that the fit has not seen."""
         unknown = codes < 0
         if unknown.any():
             first = int(unknown.argmax())
@@ -126,7 +138,6 @@ class AuxiliaryColumn:
             if more > 0:
                 hint += f" and {more} more"
             raise KerhrmError(problem, hint)
-        return codes
 
 
 @dataclass(frozen=True)
@@ -171,17 +182,17 @@ class AuxiliaryColumns:
             warn(f"{text} in the order of the fit", DataWarning)
         return table
 
-    def read(self, Z: Any, n: int, X: Any) -> np.ndarray:
+    def read(self, Z: Any, n: int, X: Any, *, any_category: bool = False) -> np.ndarray:
         """Columns (n, c), float64, of the n rows of a table X.
 
         Raises KerhrmError as :meth:`check`, or if a column is of another kind than in
-        the fit, or has a new category.
+        the fit, or has a new category, unless ``any_category`` is let through as -1.
         """
         table = self.check(Z, n, X)
         arrays = []
         for column, (name, values) in zip(self.columns, table.items(), strict=True):
             where = _where(name)
-            array = column.read(values, where, Z)
+            array = column.read(values, where, Z, any_category=any_category)
             check_values(array[:, None], [where], Z)
             arrays.append(array)
         return np.column_stack(arrays)

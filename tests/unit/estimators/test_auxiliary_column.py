@@ -258,6 +258,38 @@ def test_an_unknown_category_is_refused(labels: Any) -> None:
     assert report.errors.index.tolist() == ["all rows"]
 
 
+def two_places(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The slope of the second column is another one in the second half, a place."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(n, 2))
+    place = np.repeat(["a", "b"], n // 2)
+    slope = np.where(place == "a", 2.0, -2.0)
+    y = x[:, 0] + slope * x[:, 1] + 0.3 * random.normal(size=n)
+    return x, y, place.astype(object)
+
+
+def test_environments_without_a_cell_have_no_number_in_new_rows() -> None:
+    """Two places are two environments at most, whatever K is."""
+    x, y, place = two_places(200)
+    model = KerHRMRegressor(**SMALL, **ANYWAY, n_environments=4)
+    model.fit(x, y, auxiliary=place)
+    assert model.environment_proba_.shape == (200, 2)
+    again = model.predict_environment_proba(x, auxiliary=place)
+    assert_array_equal(again, model.environment_proba_)
+    errors = model.report(x, y, auxiliary=place).errors
+    assert [*errors.index] == ["all rows", "environment 0", "environment 1"]
+
+
+def test_a_category_that_half_of_the_rows_lack_has_a_stability() -> None:
+    x, y, place = two_places(200)
+    place[[0, 199]] = "rare"
+    model = KerHRMRegressor(**SMALL, **ANYWAY).fit(x, y, auxiliary=place)
+    described = model.describe(stability=4)
+    assert described.stability is not None
+    assert len(described.stability.indices) == 4
+    assert described.stability.median > 0.9
+
+
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_after_erm_new_rows_need_no_target() -> None:
     x, y, time = by_time(300, 0, share=0.9)
