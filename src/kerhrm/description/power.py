@@ -8,6 +8,8 @@ sigma^2 / (n (1 - s) v), so that their difference has the standard error
 .. math::
     \frac{\sigma}{\sqrt{n v s (1 - s)}}.
 
+Of rows with weights w, n is their effective number :math:`(\sum w)^2 / \sum w^2`.
+
 A two-sided test at 5 % has the power 80 % where the true difference is z_.975 + z_.8 =
 2.80 times as large.  This is the best that any method can do, for it is told which
 rows are which.
@@ -84,7 +86,9 @@ def smallest_changes(
         correlations = scaled.T @ scaled / n
         inverse = np.linalg.inv(correlations)
         left[chosen] = sd[chosen] ** 2 / np.diag(inverse)
-    variance_of_design = n * left * share * (1 - share)
+    mean_square_of_weights = (rows.weights**2).mean()
+    n_effective = n / mean_square_of_weights  # for weights of mean 1
+    variance_of_design = n_effective * left * share * (1 - share)
     standard_error = noise / np.sqrt(variance_of_design)
     known = STANDARD_ERRORS * standard_error
     spread = np.where(varies, sd, math.nan)

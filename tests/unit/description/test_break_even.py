@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kerhrm.description.break_even import Losses, break_even, share_above
-from kerhrm.description.power import smallest_changes
+from kerhrm.description.power import STANDARD_ERRORS, smallest_changes
 
 
 def losses(n: int, seed: int, d: float, rest: float) -> Losses:
@@ -120,6 +120,27 @@ def test_a_change_of_that_size_is_seen_in_four_of_five_tables() -> None:
         t = beta[-1] / error
         found.append(abs(t) > 1.972)
     assert 0.72 < np.mean(found) < 0.87
+
+
+def test_of_weighted_rows_fewer_count() -> None:
+    """Against the deviation of slopes by weighted least squares over many tables."""
+    random = np.random.default_rng(0)
+    n = 2000
+    x = random.normal(size=n)
+    weights = random.choice([0.1, 1.9], n)
+    hidden = random.random(n) < 0.2
+    tables = random.normal(size=(n, 400))
+    slopes = []
+    for rows in (hidden, ~hidden):
+        counts = weights[rows]
+        mean = np.average(x[rows], weights=counts)
+        centred = counts * (x[rows] - mean)
+        slopes.append(centred @ tables[rows] / (centred @ x[rows]))
+    first, second = slopes
+    described = sorted_rows(x[:, None], tables[:, 0], weights=weights)
+    changes = smallest_changes(described, 1.0, 1.0, hidden.mean())
+    expected = STANDARD_ERRORS * np.std(first - second)
+    assert changes.loc["c0", "known"] == pytest.approx(expected, rel=0.08)
 
 
 def test_hidden_changes_go_by_the_share_that_the_pretest_sees() -> None:
