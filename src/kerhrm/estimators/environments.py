@@ -25,7 +25,11 @@ class _Labelled(Baseline):
         environments: Any = None,
         validation: Any = None,
     ) -> Self:
-        """Train on a table with labels of environments, one for each row."""
+        """Train on a table with labels of environments, one for each row.
+
+        Rows for ``validation`` have none: the mean score over all of them chooses the
+        weights that are kept.
+        """
         return self._fit(GivenRows(X, y, validation, environments=environments))
 
 
