@@ -197,7 +197,7 @@ def _nothing_invariant(report: pd.DataFrame, n_columns: int) -> str | None:
 def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     """What KerHRM costs on rows like those that a report is of, if it costs anything.
 
-    The pooled errors of both, and the share of new rows in ERM's worst environment
+    The pooled errors of both, and the share of new rows in the smallest environment
     above which KerHRM is the better one.  Mean squared errors are told as root mean
     squared errors in a unit of ``scale``; shares of wrong labels have none.
     """
@@ -210,17 +210,17 @@ def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     own_error, erm_error = told
     text = f"{own_error:.3g} against ERM's {erm_error:.3g} on rows like these"
     environments = report.drop(index=ALL)
-    worst = environments["ERM"].idxmax()
-    share = break_even(report, worst)
+    rows = environments["rows"]
+    smallest = rows.idxmin()
+    share = break_even(report, smallest)
     if math.isnan(share):
         return text
-    rows = environments["rows"]
-    now = rows.loc[worst] / rows.sum()
-    beyond = f"where more than {share:.0%} of the rows are of {worst}"
+    now = rows.loc[smallest] / rows.sum()
+    beyond = f"where more than {share:.0%} of the rows are of {smallest}"
     return f"{text}; KerHRM is the better one {beyond} ({now:.0%} are now)"
 
 
-def break_even(report: pd.DataFrame, worst: str) -> float:
+def break_even(report: pd.DataFrame, environment: str) -> float:
     """Share of an environment among new rows above which KerHRM's error is below ERM's;
     NaN if it never is.
 
@@ -229,8 +229,8 @@ def break_even(report: pd.DataFrame, worst: str) -> float:
     """
     environments = report.drop(index=ALL)
     difference = environments["KerHRM"] - environments["ERM"]
-    others = environments.index != worst
+    others = environments.index != environment
     rows = environments["rows"]
     rest = np.average(difference[others], weights=rows[others])
-    there = difference[worst]
+    there = difference[environment]
     return float(share_above(there, rest)) if there < 0 < rest else math.nan

@@ -254,6 +254,23 @@ def test_the_price_is_paid_back_above_the_break_even_share() -> None:
     assert price(dear_erm) is None
 
 
+def test_the_price_is_told_of_the_smallest_environment() -> None:
+    """As the break-even share of a description, whichever is ERM's worst."""
+    table = pd.DataFrame(
+        {
+            "rows": [100, 60, 30, 10],
+            "KerHRM": [0.2, 0.2, 0.2, 0.2],
+            "ERM": [0.16, 0.05, 0.4, 0.3],
+        },
+        ["all rows", "environment 0", "environment 1", "environment 2"],
+    )
+    # in the others KerHRM's error is larger by (60 * .15 - 30 * .2) / 90
+    rest = 3 / 90
+    share = rest / (rest + 0.1)
+    text = str(price(table))
+    assert f"more than {share:.0%} of the rows are of environment 2" in text
+
+
 def test_the_price_of_labels_is_told() -> None:
     labels = flipped_labels(600, 0, share=0.1)
     x = labels.x
