@@ -74,7 +74,7 @@ class ClusteringOptions(Options):
         [1e-3, 1e-2], "of the environments' regressions, chosen by held-out likelihood"
     )
     noise_sd: PositiveFloat | None = option(
-        None, "standard deviation of the residuals; null: estimated in each M step"
+        None, "standard deviation of the residuals; none: estimated in each M step"
     )
     noise_variance: Literal["shared", "per_cluster"] = option(
         "shared", "an estimated noise variance: one for all clusters, or one for each"
@@ -160,7 +160,7 @@ class DirectionOptions(Options):
     check_every: Count | None = option(
         25,
         "steps between evaluations of the selection rule, which picks the "
-        "step; null: the last",
+        "step; none: the last",
     )
 
     # what is chosen, and what predicts
@@ -190,7 +190,7 @@ class KerHRMOptions(DirectionOptions, _PenaltyWeights, ClusteringOptions, _Sizes
     pretest: HeterogeneityOptions | None = option(
         HeterogeneityOptions(),
         "of regression data: where it detects no environments, KerHRM is "
-        "ERM; null: no test",
+        "ERM; none: no test",
     )
 
 
@@ -218,9 +218,9 @@ class AuxiliaryOptions(Options):
         5, "of the training points, for that risk"
     )
     n_permutations: Count | None = option(
-        99, "draws of signs, at most, to test for heterogeneity; null: no test"
+        99, "draws of signs, at most, to test for heterogeneity; none: no test"
     )
     level: Probability = option(0.05, "largest p-value that counts as detected")
     training: KerHRMOptions | None = option(
-        KerHRMOptions(), "of a network's training along the direction; null: no network"
+        KerHRMOptions(), "of a network's training along the direction; none: no network"
     )

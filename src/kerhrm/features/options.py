@@ -29,7 +29,7 @@ class FeatureOptions(Options):
     k: Count = option(25, "numbers of reduced features that are kept")
     n_landmarks: Count | None = option(
         None,
-        "training points by way of which they are found; null: by the whole kernel "
+        "training points by way of which they are found; none: by the whole kernel "
         "matrix",
     )
     oversampling: Oversampling = option(

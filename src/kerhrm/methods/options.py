@@ -23,7 +23,7 @@ from kerhrm.options import (
 
 #: of every method that trains a network, steps between looks at the validation points
 EVALUATE_EVERY = 25
-STOPPING = "steps between looks at the validation points; null: the last step's network"
+STOPPING = "steps between looks at the validation points; none: the last step's network"
 
 
 class ERMOptions(Options):
@@ -58,7 +58,7 @@ class IRMOptions(Options):
     """IRMv1, with environment labels."""
 
     loss: PointLoss | None = option(
-        None, "of a point; null: logistic, in a regression squared"
+        None, "of a point; none: logistic, in a regression squared"
     )
     penalty_weight: NonNegative = option(1e4, "lambda of the squared scale-gradients")
     anneal: Natural = option(50, "steps before the penalty's weight applies")
@@ -84,7 +84,7 @@ class GroupDROOptions(Options):
     """Distributionally robust optimisation, with environment labels."""
 
     loss: PointLoss | None = option(
-        None, "of a point; null: logistic, in a regression squared"
+        None, "of a point; none: logistic, in a regression squared"
     )
     eta: NonNegative = option(0.1, "step size of the environments' weights")
     steps: Count = option(200, "of Adam, on all points")
