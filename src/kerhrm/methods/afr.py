@@ -33,6 +33,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from kerhrm.errors import DataWarning, warn
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import point_loss
 from kerhrm.methods.jtt import errors
@@ -74,7 +75,8 @@ def train_afr(inputs: Inputs, options: AFROptions) -> Fitted:
 def hold_out(inputs: Inputs, share: float, name: str) -> Tensor:
     """Training points (n,), bool, that a method holds out; neither none nor all.
 
-    Drawn by the stream ``name`` of the inputs' seed.
+    Drawn by the stream ``name`` of the inputs' seed, whatever the labels, as the
+    authors draw them.  Warns where a part is left with one label alone.
     """
     n = len(inputs.y)
     rounded = round(share * n)
@@ -85,7 +87,15 @@ def hold_out(inputs: Inputs, share: float, name: str) -> Tensor:
     drawn = permutation[:count]
     held_out = torch.zeros(n, dtype=torch.bool)
     held_out[torch.from_numpy(drawn)] = True
-    return held_out.to(inputs.y.device)
+    held_out = held_out.to(inputs.y.device)
+    parts = {"holds out": held_out, "trains on first": ~held_out}
+    n_labels = len(inputs.y.unique())
+    for use, part in parts.items():
+        labels = inputs.y[part]
+        if len(labels.unique()) < n_labels:
+            text = f"the method {use} rows of one label alone ({len(labels)} in all)"
+            warn(f"{text}; give more rows of the other label", DataWarning)
+    return held_out
 
 
 def train_erm_on(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from kerhrm import KerhrmError
+from kerhrm.errors import DataWarning
 from kerhrm.methods.afr import (
     AFROptions,
     afr_weights,
@@ -255,6 +256,7 @@ def test_separable_points_and_large_outputs_have_a_minimum() -> None:
     assert slope.abs().max() < 1e-5
 
 
+@pytest.mark.filterwarnings("ignore:the method")
 @pytest.mark.parametrize("share", [0.001, 0.3, 0.999])
 def test_neither_part_is_empty(draw: Draw, share: float) -> None:
     inputs = draw(n=10)
@@ -273,3 +275,14 @@ def test_a_network_without_layers_is_refused_in_one_line(draw: Draw) -> None:
     with pytest.raises(KerhrmError, match="last layer of a perceptron") as error:
         train_afr(inputs, AFROptions())
     assert "\n" not in str(error.value)
+
+
+def test_a_part_with_one_label_is_told(draw: Draw) -> None:
+    inputs = draw(n=40)
+    labels = torch.ones(40)
+    labels[0] = -1.0
+    rare = replace(inputs, y=labels)
+    held_out = hold_out(inputs, 0.2, "afr")
+    alone = "holds out" if not held_out[0] else "trains on first"
+    with pytest.warns(DataWarning, match=f"method {alone} rows of one label alone"):
+        assert torch.equal(hold_out(rare, 0.2, "afr"), held_out)
