@@ -34,10 +34,14 @@ lsf)
     *) echo running ;;
     esac
     ;;
-slurm)
-    case $(squeue --noheader --states=all --format=%T --jobs="$id" 2>/dev/null) in
+slurm) # squeue forgets a job minutes after its end; accounting, where it is on, does not
+    state=$(squeue --noheader --states=all --format=%T --jobs="$id" 2>/dev/null)
+    [ -n "$state" ] || state=$(
+        sacct --allocations --noheader --parsable2 --format=State --jobs="$id" 2>/dev/null
+    )
+    case $state in
     COMPLETED) echo success ;;
-    BOOT_FAIL | CANCELLED | DEADLINE | FAILED | NODE_FAIL | OUT_OF_MEMORY | TIMEOUT) echo failed ;;
+    BOOT_FAIL | CANCELLED* | DEADLINE | FAILED | NODE_FAIL | OUT_OF_MEMORY | TIMEOUT) echo failed ;;
     *) echo running ;;
     esac
     ;;

@@ -72,7 +72,12 @@ def accounting(failed: str, status: str) -> str:
         ("slurm", {"squeue": "echo COMPLETING"}, "running"),
         ("slurm", {"squeue": "echo COMPLETED"}, "success"),
         ("slurm", {"squeue": "echo OUT_OF_MEMORY"}, "failed"),
-        ("slurm", {"squeue": "exit 1"}, "running"),
+        ("slurm", {"squeue": "exit 1", "sacct": "exit 1"}, "running"),
+        ("slurm", {"squeue": "exit 1", "sacct": "echo PENDING"}, "running"),
+        # forgotten by squeue
+        ("slurm", {"squeue": "exit 1", "sacct": "echo COMPLETED"}, "success"),
+        ("slurm", {"squeue": "exit 1", "sacct": "echo CANCELLED by 0"}, "failed"),
+        ("slurm", {"squeue": "exit 1", "sacct": "echo TIMEOUT"}, "failed"),
     ],
 )
 def test_status(
