@@ -80,7 +80,9 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
         hint = "fit with if_not_detected='fit' to see iterations anyway"
         raise KerhrmError(problem, hint)
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
-    if read_options(model._parameters["options"]).stop_by == "worst_inferred":
+    # of the fit; a subclass need not have the parameter
+    options = model._parameters.get("options", model.options)
+    if read_options(options).stop_by == "worst_inferred":
         curves["score"] = "worst inferred environment, which chooses"
     numbers = [row["iteration"] for row in history]
     classifies = is_classifier(model)
