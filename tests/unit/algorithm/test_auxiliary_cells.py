@@ -45,19 +45,27 @@ def test_frequent_categories_are_cells_whatever_their_numbers() -> None:
         unseen = np.array([[99.0]])
         assert cells.locate(unseen).tolist() == [11]
 
-    # of few rows the most frequent categories, and one cell of others
+
+def test_of_few_rows_the_most_frequent_categories_are_cells() -> None:
+    """And one cell is of the others."""
     few = np.repeat(np.arange(12.0), 5)
     few[:3] = 7.0
-    by_number = Cells.fit(few[:, None])
-    assert len(by_number) == 2
-    cells = Cells.fit(few[:, None], categories=[True])
+    column = few[:, None]
+    as_numbers = Cells.fit(column)
+    assert len(as_numbers) == 2
+    cells = Cells.fit(column, categories=[True])
     assert len(cells) == 10
     assert 7.0 in cells.values
     assert 0.0 not in cells.values
 
-    # up to ten are a cell each
-    ten = np.repeat(np.arange(10.0), 2)[:, None]
-    assert Cells.fit(ten, categories=[True]).locate(ten).tolist() == ten[:, 0].tolist()
+
+def test_up_to_ten_categories_are_a_cell_each() -> None:
+    numbers = np.arange(10.0)
+    ten = np.repeat(numbers, 2)
+    column = ten[:, None]
+    cells = Cells.fit(column, categories=[True])
+    located = cells.locate(column)
+    assert located.tolist() == ten.tolist()
 
 
 def test_many_categories_next_to_another_column_are_numbers_with_a_warning() -> None:
@@ -76,54 +84,81 @@ def test_many_categories_next_to_another_column_are_numbers_with_a_warning() -> 
         assert all("taken as numbers" in text for text in texts)
 
 
-def test_cells() -> None:
+def test_numbers_are_cut_at_their_deciles() -> None:
     random = np.random.default_rng(0)
     numbers = random.standard_normal((500, 1))
     cells = Cells.fit(numbers)
-    sizes = torch.bincount(cells.locate(numbers))
+    located = cells.locate(numbers)
+    sizes = torch.bincount(located)
     assert sizes.tolist() == [50] * 10
     far = np.array([[-99.0], [99.0]])
     cells_of_far = cells.locate(far)
     assert cells_of_far.tolist() == [0, 9]
-    few = numbers[: 3 * CELL_POINTS]
-    assert len(Cells.fit(few)) == 3
 
+
+def test_few_numbers_have_fewer_cells() -> None:
+    random = np.random.default_rng(0)
+    few = random.standard_normal((3 * CELL_POINTS, 1))
+    cells = Cells.fit(few)
+    assert len(cells) == 3
+
+
+def test_each_of_few_values_is_a_cell() -> None:
     values = np.array([2.0, 7.0, 9.0])
-    categories = np.repeat(values, 4)[:, None]
-    codes = Cells.fit(categories).locate(categories)
+    column = np.repeat(values, 4)[:, None]
+    cells = Cells.fit(column)
+    located = cells.locate(column)
     expected = np.repeat([0, 1, 2], 4)
-    assert codes.tolist() == expected.tolist()
+    assert located.tolist() == expected.tolist()
 
-    # two columns of categories: a cell for each pair
+
+def test_each_pair_of_two_columns_of_categories_is_a_cell() -> None:
     pairs = [
         [0.0, 0.0],
         [0.0, 5.0],
         [1.0, 0.0],
         [1.0, 5.0],
     ]
-    crossed = np.array(pairs * 3)
-    both = Cells.fit(crossed)
-    assert len(both) == 4
-    expected = [0, 1, 2, 3] * 3
-    assert both.locate(crossed).tolist() == expected
+    columns = np.array(pairs * 3)
+    cells = Cells.fit(columns)
+    located = cells.locate(columns)
+    assert len(cells) == 4
+    assert located.tolist() == [0, 1, 2, 3] * 3
 
+
+def test_places_are_clustered() -> None:
+    random = np.random.default_rng(0)
     group = random.integers(3, size=300)
     centres = 20 * group[:, None]
-    places = random.standard_normal((300, 2)) + centres
-    cells_of_places = Cells.fit(places, 3)
-    found = cells_of_places.locate(places).tolist()
-    matches = zip(found, group.tolist(), strict=True)
+    noise = random.standard_normal((300, 2))
+    places = centres + noise
+    cells = Cells.fit(places, 3)
+    located = cells.locate(places)
+    matches = zip(located.tolist(), group.tolist(), strict=True)
     assert len(set(matches)) == 3
 
-    a_number_is_missing = np.array([[1.0], [np.nan]])
-    bad = [
-        (np.ones((5, 1)), "constant"),
-        (a_number_is_missing, "row 1 .* is not"),
-        (np.ones(5), r"shape \(5,\)"),
-        (np.ones((5, 0)), "shape"),
-    ]
-    for given, match in bad:
-        with pytest.raises(KerhrmError, match=match):
-            Cells.fit(given)
+
+NUMBER_IS_MISSING = np.array([[1.0], [np.nan]])
+#: columns that are refused, and why
+REFUSED = {
+    "a constant": (np.ones((5, 1)), "constant"),
+    "a missing number": (NUMBER_IS_MISSING, "row 1 .* is not"),
+    "one dimension": (np.ones(5), r"shape \(5,\)"),
+    "no column": (np.ones((5, 0)), "shape"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_columns_without_cells_are_refused(name: str) -> None:
+    columns, match = REFUSED[name]
+    with pytest.raises(KerhrmError, match=match):
+        Cells.fit(columns)
+
+
+def test_another_number_of_columns_is_refused() -> None:
+    random = np.random.default_rng(0)
+    numbers = random.standard_normal((50, 1))
+    cells = Cells.fit(numbers)
+    places = random.standard_normal((50, 2))
     with pytest.raises(KerhrmError, match="must have 1 columns; got 2"):
         cells.locate(places)

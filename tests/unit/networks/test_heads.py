@@ -67,9 +67,11 @@ def test_outputs_and_gradients_as_in_double_precision(
     f = heads_at(network, x)(trained)
     assert f.shape == (n, k)
     assert_close(f.double(), expected, rtol=1e-5, atol=1e-5)
-    pairs = zip(gradients(trained, f), gradients(exact, expected), strict=True)
-    for gradient, exactly in pairs:
-        assert_close(gradient.double(), exactly, rtol=1e-4, atol=1e-4 * n**0.5)
+    found = gradients(trained, f)
+    by_autograd = gradients(exact, expected)
+    atol = 1e-4 * n**0.5
+    for gradient, exactly in zip(found, by_autograd, strict=True):
+        assert_close(gradient.double(), exactly, rtol=1e-4, atol=atol)
 
 
 def test_a_gradient_can_be_asked_for_twice() -> None:
@@ -95,17 +97,20 @@ def test_one_head_is_the_network() -> None:
 @pytest.mark.parametrize("hidden", [(), (H, H)])
 def test_other_depths_by_automatic_differentiation(hidden: tuple[int, ...]) -> None:
     x = torch.randn(5 * MIN_POINTS, 4)
-    network = init_mlp(0, (4, *hidden, 1)) if not hidden else heads_of(4, 3, 0, hidden)
+    network = heads_of(4, 3, 0, hidden) if hidden else init_mlp(0, (4, 1))
     trained = network.trainable()
     f = heads_at(network, x)(trained)
     expected = head_outputs(trained, x)
     assert torch.equal(f, expected)
-    pairs = zip(gradients(trained, f), gradients(trained, expected), strict=True)
-    for gradient, exactly in pairs:
+    found = gradients(trained, f)
+    by_autograd = gradients(trained, expected)
+    for gradient, exactly in zip(found, by_autograd, strict=True):
         assert torch.equal(gradient, exactly)
 
 
 def test_few_points_have_the_same_outputs() -> None:
     x = torch.randn(MIN_POINTS - 1, 4)
     network = heads_of(4, 3, 0)
-    assert torch.equal(heads_at(network, x)(network), head_outputs(network, x))
+    f = heads_at(network, x)(network)
+    expected = head_outputs(network, x)
+    assert torch.equal(f, expected)

@@ -16,9 +16,13 @@ def cells(n_bases: int) -> pd.DataFrame:
     rows = []
     for base, alpha, weight in product(range(n_bases), ALPHAS, WEIGHTS):
         mean = base / 10 + alpha / 100 + weight / 1000
+        low = mean - 0.02
+        high = mean + 0.03
         setting = f"r2=0.{base},alpha={alpha},cosine_weight={weight}"
-        rows.append((setting, "KerHRM (as printed)", mean, mean - 0.02, mean + 0.03))
-    rows.append(("r2=0.0", "ref: invariant ceiling", 0.8, 0.8, 0.8))
+        row = (setting, "KerHRM (as printed)", mean, low, high)
+        rows.append(row)
+    bound = ("r2=0.0", "ref: invariant ceiling", 0.8, 0.8, 0.8)
+    rows.append(bound)
     columns = ["setting", "method", "mean", "ci_low", "ci_high"]
     table = pd.DataFrame(rows, columns=columns)
     return table.assign(metric="test_acc", selection="as released", n_seeds=10)
@@ -33,8 +37,9 @@ def test_a_line_has_the_means_of_its_lambda_over_alpha() -> None:
         assert line is not None
         means = [0.1 + alpha / 100 + weight / 1000 for alpha in ALPHAS]
         assert line.get_ydata() == pytest.approx(means)
-        for segment, mean in zip(segments.get_segments(), means, strict=True):
-            heights = segment[:, 1]
+        intervals = segments.get_segments()
+        for interval, mean in zip(intervals, means, strict=True):
+            heights = interval[:, 1]
             assert heights == pytest.approx([mean - 0.02, mean + 0.03])
     bounds = [line for line in first.lines if line.get_linestyle() == "-."]
     (bound,) = bounds
