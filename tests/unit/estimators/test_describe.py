@@ -398,13 +398,3 @@ def test_rows_outside_the_range_of_the_fit(model: KerHRMRegressor) -> None:
     assert table["rows"].tolist() == [3, 2]
     assert table["far"].tolist() == [0, 2]
     assert table.loc["b <i>", "largest"] == 1e3
-
-
-def test_two_values_of_a_number_have_no_split() -> None:
-    random = np.random.default_rng(3)
-    x = random.normal(size=(200, 2))
-    is_positive = x[:, 0] > 0
-    model = linear_regression()
-    model.fit(x, is_positive.astype(float))
-    described = model.describe(stability=0)
-    assert "two values have none of their own" in str(described)

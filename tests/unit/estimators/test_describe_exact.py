@@ -44,6 +44,16 @@ def test_a_sum_of_columns_has_no_split(unit: float) -> None:
     assert "nan" not in str(described)
 
 
+def test_two_values_of_a_number_have_no_split() -> None:
+    x = drawn(200, seed=3)
+    is_positive = x[:, 0] > 0
+    target = is_positive.astype(float)
+    model = KerHRMRegressor(**SMALL)
+    model.fit(x, target)
+    described = model.describe(stability=0)
+    assert "two values have none of their own" in str(described)
+
+
 def test_a_column_that_is_the_label_has_no_split() -> None:
     x = drawn(300)
     label = (x[:, 1] > 0).astype(int)

@@ -1,23 +1,21 @@
 """What is published: complete runs alone, whole, with digests; and what is known of a
 cell."""
 
-import errno
 import hashlib
-import os
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
+from folders import contents
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.reporting import publish_again
-from kerhrm_paper.reporting.publish import commit, publish, restored_on_error
+from kerhrm_paper.reporting.publish import commit, publish
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.runs import provenance
 
@@ -49,12 +47,6 @@ def recorded(run: Run) -> Run:
     files = [path for path in run.folder.rglob("*") if path.is_file()]
     provenance.write(run.folder, "made", files, {}, {})
     return run
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    """Bytes of all files below a folder."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize(
@@ -316,64 +308,6 @@ def test_a_report_that_fails_leaves_the_published_files_as_they_were(
     with pytest.raises(KerhrmError, match="the kernel died"):
         publish(run, target, root=ROOT)
     assert contents(target) == before
-
-
-def test_a_folder_is_put_back_where_it_cannot_be_removed(tmp_path: Path) -> None:
-    """A link to a folder, or a mount; and what it had stays untouched."""
-    kept = tmp_path / "disk" / "tables" / "kept.csv"
-    kept.parent.mkdir(parents=True)
-    changed = kept.with_name("changed.csv")
-    kept.write_text("kept")
-    changed.write_text("before")
-    target = tmp_path / "published"
-    target.symlink_to(tmp_path / "disk")
-    (target / "nowhere").symlink_to("dangling")
-    inode = kept.stat().st_ino
-    files = contents(target)
-
-    def stopped() -> None:
-        with restored_on_error(target):
-            changed.write_text("after")
-            (target / "new").mkdir()
-            (target / "new" / "file.csv").write_text("new")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        stopped()
-    assert contents(target) == files
-    assert changed.read_text() == "before"
-    assert target.is_symlink()
-    assert (target / "nowhere").is_symlink()
-    assert not (target / "new").exists()
-    assert kept.stat().st_ino == inode
-
-
-def test_a_folder_that_cannot_be_put_back_has_a_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "published"
-    target.mkdir()
-    file = target / "table.csv"
-    file.write_text("before")
-    copies = tmp_path / "copies"
-    copies.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(copies))
-
-    def full(*_: object) -> None:
-        message = os.strerror(errno.ENOSPC)
-        raise OSError(errno.ENOSPC, message)
-
-    def publish_nothing() -> None:
-        with restored_on_error(target):
-            file.write_text("after")
-            monkeypatch.setattr("kerhrm.files.os.replace", full)
-            raise KerhrmError("the disk is full")
-
-    with pytest.raises(KerhrmError, match=r"cannot put .* back as it was") as error:
-        publish_nothing()
-    (copy,) = copies.glob("*/before/table.csv")
-    assert copy.read_text() == "before"
-    assert str(copy.parent) in str(error.value)
 
 
 @pytest.mark.parametrize("inside", ["config.yaml", "notes.txt", "tables/mine.csv"])
