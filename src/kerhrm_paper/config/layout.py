@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kerhrm_paper.runs.locks import TEMPORARY
+from kerhrm_paper.runs.origin import CHECKOUT as CHECKOUT
 from kerhrm_paper.runs.provenance import PROVENANCE
 
-CHECKOUT = Path(__file__).resolve().parents[3]
 _RULE = re.compile(
     r"^ *(?:(?:rule|checkpoint) +|use +rule .* as +)(\w+)",
     re.MULTILINE,

@@ -1,9 +1,7 @@
 """Make a run, or some of its tables, the published ones."""
 
 import json
-import platform
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,12 +18,10 @@ from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.reporting.options import RunOptions
 from kerhrm_paper.reporting.run import BAND, COMPARISONS, Run
 from kerhrm_paper.runs import costs
-from kerhrm_paper.runs.provenance import check, digest
+from kerhrm_paper.runs.provenance import check, digest, read
 
 #: preset of the published tables; others lie in a folder of their preset's name
 PUBLISHED = "fresh"
-#: folders of the checkout whose files decide what a run makes
-CODE = ("src", "config", "workflow", "notebooks")
 #: files of several tables at once, with the start of these tables' names
 MADE_OF = {"choices.csv": "choices_", BAND: "as_printed_"}
 
@@ -238,12 +234,11 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
     """Copy files of a run, and make costs, report and provenance follow."""
     run = plan.run
     target = plan.target
-    preset = run.preset()
     before = Run(target).provenance
     made = before.get("tables", {})
     again = None if plan.is_whole else before.get("again")
     for table in plan.tables:
-        made[table] = facts(preset, plan.root, table)
+        made[table] = facts(run, table, f"tables/{table}.csv")
     for name in files:
         with atomic(target / name) as handle:
             content = (run.folder / name).read_bytes()
@@ -329,31 +324,14 @@ def write_provenance(
     write_text(target / "provenance.json", f"{text}\n")
 
 
-def facts(preset: str, root: Path, table: str) -> dict[str, Any]:
-    """Preset, commit (which locks the packages), interpreter, machine and command of a
-    table."""
-    return {
+def facts(run: Run, table: str, file: str) -> dict[str, Any]:
+    """Preset and command of a table or study, and the :func:`origin` of its file."""
+    preset = run.preset()
+    made: dict[str, Any] = {
         "preset": preset,
-        "commit": commit(root),
         "command": f"snakemake --cores 2 {table} --config preset={preset}",
-        "python": platform.python_version(),
-        "platform": platform.platform(),
     }
-
-
-def commit(root: Path) -> str | None:
-    """Hash of the checkout's commit, "+" behind it if code has changed since.
-
-    None without git.
-    """
-    git = ["git", "-C", str(root)]
-    find = [*git, "rev-parse", "HEAD"]
-    compare = [*git, "diff", "--quiet", "HEAD", "--", *CODE]
-    try:
-        head = subprocess.run(find, capture_output=True, text=True, check=True)
-        compared = subprocess.run(compare)
-        has_changed = compared.returncode != 0
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    digits = head.stdout.strip()
-    return f"{digits}+" if has_changed else digits
+    record = read(run.folder, file) or {}
+    for key in ("commit", "python", "platform"):
+        made[key] = record.get(key)
+    return made

@@ -19,13 +19,13 @@ from kerhrm_paper.reporting.draw import table_figures
 from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.reporting.publish import (
     PUBLISHED,
-    facts,
     restored_on_error,
     write_provenance,
     write_report,
 )
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.reporting.selection_figure import selection
+from kerhrm_paper.runs.origin import origin
 
 #: of :func:`kerhrm_paper.evaluation.tables.load_paper_values`
 PaperValues = Mapping[tuple[str, ...], float]
@@ -67,9 +67,11 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     files = [BAND, *FILES] if has_grid else [*FILES]
     pictures = sorted((reference / "figures").glob("*.png"))
     files += [f"figures/{path.name}" for path in pictures]
-    noted = facts(PUBLISHED, root, "") | {
+    noted = {
+        "preset": PUBLISHED,
         "command": f"kerhrm publish {reference} --again",
         "files": files,
+        **origin(root),
     }
     with restored_on_error(reference):
         paper = load_paper_values(root / "config" / "paper_values.yaml")

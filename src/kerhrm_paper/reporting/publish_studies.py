@@ -14,6 +14,7 @@ from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.reporting.publish import facts, restored_on_error
 from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs.origin import origin
 from kerhrm_paper.runs.provenance import check, digest
 from kerhrm_paper.studies.registry import STUDIES, TARGET, Declaration
 
@@ -24,7 +25,6 @@ def publish_studies(
     run: Run,
     target: Path,
     names: Sequence[str],
-    root: Path = Path(),
 ) -> Path:
     """Copy files of studies, and note in ``provenance.json`` what made them.
 
@@ -36,8 +36,6 @@ def publish_studies(
         Folder of the published files.
     names : sequence of str
         Targets, such as ``study_pretest``.
-    root : Path
-        The checkout.
 
     Returns
     -------
@@ -61,7 +59,7 @@ def publish_studies(
     for name in names:
         files = [f"{FOLDER}/{file}" for file in files_of(name)]
         check_complete(run, name, files)
-        made[name] = facts(run.folder.name, root, name)
+        made[name] = facts(run, name, files[0])
         copied += files
     with restored_on_error(target):
         for file in copied:
@@ -99,11 +97,11 @@ def draw_again(target: Path, root: Path = Path()) -> Path:
             drawn += _draw(declaration, target)
         for file in drawn:
             digests[file] = digest(target / file)
-        again = facts("", root, "") | {
+        again = {
             "command": f"kerhrm publish {target} --again",
             "files": drawn,
+            **origin(root),
         }
-        del again["preset"]
         record = provenance | {"files": digests, "again": again}
         _note(target, record)
     return target

@@ -1,6 +1,6 @@
 """What every file of a run was made of.
 
-Digests of it and its inputs, parameters and code.
+Digests of it and its inputs, parameters and code; commit and machine of the job.
 
 The record of ``RUN/a/b.npz`` is ``RUN/provenance/a/b.npz.json``; files are named by
 their path from the run's folder.
@@ -15,6 +15,7 @@ from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.files import File, write_text
+from kerhrm_paper.runs.origin import origin
 
 PROVENANCE = "provenance"  #: folder in the run's
 
@@ -76,12 +77,14 @@ def write(
     params: Mapping[str, Any],
 ) -> None:
     """Write the records of a job's outputs."""
+    made_by = origin()
     for file in outputs:
         record = {
             "rule": rule,
             "inputs": dict(inputs),
             "params": dict(params),
             "sha256": digest(file),
+            **made_by,
         }
         text = json.dumps(record, indent=1, sort_keys=True, default=str)
         name = name_in(run, file)

@@ -275,6 +275,9 @@ def test_a_cell_is_explained_by_its_seeds_and_files(
     assert values == pytest.approx(expected)
     mean = own["value"].mean()
     assert found["cell"]["mean"] == pytest.approx(mean)
+    of_job = provenance.read(folder, "tables/table1.csv")
+    assert of_job is not None
+    assert found["commit"] == of_job["commit"]
     names = [file["file"] for file in found["files"]]
     expected_names = [name for name in reversed(parts) if "kerhrm_x" not in name]
     assert names == expected_names

@@ -2,7 +2,7 @@
 cell."""
 
 import hashlib
-import subprocess
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.reporting import publish_again
-from kerhrm_paper.reporting.publish import commit, publish
+from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.runs import provenance
 
@@ -49,36 +49,6 @@ def recorded(run: Run) -> Run:
     return run
 
 
-@pytest.mark.parametrize(
-    ("file", "is_code"),
-    [
-        ("src/a.py", True),
-        ("workflow/scripts/a.py", True),
-        ("notebooks/a.ipynb", True),
-        ("config/a.yaml", True),
-        ("docs/a.md", False),
-    ],
-)
-def test_a_commit_says_whether_code_has_changed_since(
-    tmp_path: Path, file: str, is_code: bool
-) -> None:
-    def git(*words: str) -> None:
-        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True)
-
-    path = tmp_path / file
-    path.parent.mkdir(parents=True)
-    path.write_text("1\n")
-    git("init", "--quiet")
-    git("add", "--all")
-    git("commit", "--quiet", "--no-gpg-sign", "--message", "a")
-    clean = commit(tmp_path)
-    assert clean is not None
-    assert not clean.endswith("+")
-    path.write_text("2\n")
-    assert commit(tmp_path) == (f"{clean}+" if is_code else clean)
-
-
 def test_the_held_out_run_goes_to_the_top_and_others_below(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:
@@ -105,8 +75,27 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
         assert not name.startswith("paper/")
     assert not Run(target / "paper").has("scores/table1.csv.gz")
     assert "data:image/png" in (target / "report.html").read_text()
-    commit = noted["tables"]["table1"]["commit"]
-    assert len(commit) >= 40
+    record = provenance.read(run.folder, "tables/table1.csv")
+    assert record is not None
+    for key in ("commit", "python", "platform"):
+        assert noted["tables"]["table1"][key] == record[key]
+
+
+@pytest.mark.usefixtures("no_page")
+def test_a_table_has_the_commit_of_its_job_and_not_of_its_publishing(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame
+) -> None:
+    run = recorded(complete(make_run(scores)))
+    path = run.folder / "provenance" / "tables" / "table1.csv.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"commit": "of the job"}))
+    target = publish(run, tmp_path / "published", root=ROOT)
+    noted = Run(target).provenance
+    assert noted["tables"]["table1"]["commit"] == "of the job"
+    del record["commit"]  # of a run by an earlier version
+    path.write_text(json.dumps(record))
+    publish(run, target, root=ROOT)
+    assert Run(target).provenance["tables"]["table1"]["commit"] is None
 
 
 @pytest.mark.usefixtures("no_page")

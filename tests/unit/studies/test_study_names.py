@@ -230,13 +230,14 @@ def make_study(folder: Path, note: str | None = None) -> Run:
             rows["note"] = note
         rows.to_csv(file, index=False)
     provenance.write(run, "study_drift", files, {}, {})
+    (run / "config.yaml").write_text("preset: paper\n")
     return Run(run)
 
 
 def test_a_study_is_published_with_its_provenance(tmp_path: Path) -> None:
     run = make_study(tmp_path)
     target = tmp_path / "study"
-    publish_studies(run, target, ["study_drift"], ROOT)
+    publish_studies(run, target, ["study_drift"])
     written = (target / "provenance.json").read_text()
     record = json.loads(written)
     for file in STUDIES["drift"].files:
@@ -245,7 +246,11 @@ def test_a_study_is_published_with_its_provenance(tmp_path: Path) -> None:
         digest = provenance.digest(made)
         assert record["files"][file] == digest
         assert published_file.read_text() == made.read_text()
-    assert "study_drift" in record["studies"]["study_drift"]["command"]
+    noted = record["studies"]["study_drift"]
+    assert noted["command"] == "snakemake --cores 2 study_drift --config preset=paper"
+    of_job = provenance.read(run.folder, "studies/drift.csv")
+    assert of_job is not None
+    assert noted["commit"] == of_job["commit"]
 
 
 def test_the_command_publishes_studies_next_to_the_tables(tmp_path: Path) -> None:
