@@ -102,3 +102,6 @@ def test_a_backend_that_matplotlib_does_not_know_is_one_line(tmp_path: Path) -> 
     drawn = lines(DRAW, folder=tmp_path, MPLBACKEND="paper")
     assert drawn == [f"{problem}; {hint}"]
     assert lines(DRAW, folder=tmp_path, MPLBACKEND="svg") == []
+    drawn = lines(DRAW, folder=tmp_path, MPLBACKEND="module://no_such")
+    problem = "matplotlib cannot load its backend: No module named 'no_such'"
+    assert drawn == [f"{problem}; {hint}"]

@@ -81,5 +81,8 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
         low = torch.where(descends, middle, low)
         high = torch.where(descends, high, middle)
     excess = (exact - low).clamp_min(0)
-    weights = excess / excess.sum()
+    total = excess.sum()
+    # of large losses that are equal nothing may be left
+    equal = torch.full_like(exact, 1 / len(exact))
+    weights = torch.where(total > 0, excess / total, equal)
     return weights.to(losses)

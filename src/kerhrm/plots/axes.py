@@ -64,14 +64,19 @@ def whole(value: Any, name: str, least: int) -> int:
 def new_axes(ax: Any, height: float = HEIGHT) -> "Axes":
     """The axes that are given, or those of a new figure ``height`` inches high.
 
-    Raises KerhrmError if something else is given, or there is no matplotlib.
+    Raises KerhrmError if something else is given, or matplotlib is not there or cannot
+    load the backend that MPLBACKEND or ``matplotlib.use`` names.
     """
     needs("plots", "matplotlib")
     check_backend()
     from matplotlib import pyplot as plt
 
     if ax is None:
-        _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+        try:
+            _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+        except ImportError as error:
+            problem = f"matplotlib cannot load its backend: {error}"
+            raise KerhrmError(problem, "unset MPLBACKEND, or set it to agg") from error
         ax.spines[["top", "right"]].set_visible(False)
         ax.set_axisbelow(True)
     elif not hasattr(ax, "errorbar"):

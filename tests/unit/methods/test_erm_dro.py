@@ -181,7 +181,7 @@ def test_the_gradient_by_differences(rho: float) -> None:
         assert float(gradient[i]) == pytest.approx(slope, abs=1e-5)
 
 
-@pytest.mark.parametrize("value", [0.0, 1e-12, 3.0, 1e6])
+@pytest.mark.parametrize("value", [0.0, 1e-12, 3.0, 1e6, 1e8, 1e30])
 def test_equal_losses_weigh_equally(value: float) -> None:
     losses = torch.full((N,), value)
     equal = torch.full((N,), 1 / N)
