@@ -47,7 +47,7 @@ def check_target(target: str, rules: Names, targets: Names) -> None:
     if similar:
         raise KerhrmError(problem, f"did you mean {similar[0]}?")
     hint = "snakemake --list-target-rules shows all"
-    raise KerhrmError(problem, f"{hint}; a table of your own needs its --configfile")
+    raise KerhrmError(problem, f"{hint}; a table of your files needs --configfile")
 
 
 def check_alone(word: str, rules: Names) -> None:
