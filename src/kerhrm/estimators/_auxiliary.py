@@ -45,7 +45,6 @@ def auxiliary_options(options: FitOptions) -> AuxiliaryOptions:
         if value != FitOptions.model_fields[name].default:
             raise _together(f"options[{name!r}]={shown(value)}")
     values: dict[str, Any] = {
-        "k": options.k,
         "n_environments": options.n_environments,
         "ridge": options.ridge,
     }

@@ -36,8 +36,8 @@ P = ParamSpec("P")
 MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
 OPTION_NAMES = EstimatorOptions.model_fields
 PREFIX = "options__"  #: of an option's name among parameters
-#: parameters whose None is a default, which auxiliary columns change
-WITH_DEFAULTS = ("alpha", "n_init")
+#: parameters whose None is a default, which the table's columns change
+WITH_DEFAULTS = ("k", "alpha", "n_init")
 #: parameters that no options hold
 START = "network", "validation_fraction", "random_state", "device", "n_jobs"
 

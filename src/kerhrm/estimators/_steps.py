@@ -26,6 +26,9 @@ from kerhrm.tables.data import Units
 
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5
+#: reduced features that are tried at most where no k is given; with 100 a fit takes two
+#: to three times as long as with 25
+MAX_DEFAULT_K = 100
 
 
 @dataclass(frozen=True)
@@ -239,8 +242,23 @@ def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
         hint = "lower it, or give more rows"
         raise KerhrmError(f"{problem}={n_environments}", hint)
     most = max(1, n // n_environments)
-    dimensions = [min(k, most) for k in options.k]
+    numbers = options.k
+    if "k" not in options.model_fields_set:
+        numbers = _default_k(numbers, inputs.x.shape[1])
+    dimensions = [min(k, most) for k in numbers]
     return options.model_copy(update={"k": dimensions})
+
+
+def _default_k(numbers: list[int], n_columns: int) -> list[int]:
+    """Numbers of reduced features, up to one for every column and one for a constant.
+
+    Fewer leave out directions of columns that are not related to each other, whatever
+    the target does along these.
+    """
+    enough = min(n_columns + 1, MAX_DEFAULT_K)
+    if enough <= max(numbers):
+        return numbers
+    return [*numbers, enough]
 
 
 def _reduced_features(inputs: Inputs, options: FitOptions) -> NTFMap | NystroemMap:

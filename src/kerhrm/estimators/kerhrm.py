@@ -14,9 +14,11 @@ from kerhrm.options import Task
 
 _PARAMETERS = """    Parameters
     ----------
-    k : int or sequence of int, default=(10, 15, 20, 25)
+    k : int, sequence of int or None, default=None
         Numbers of reduced features to try; lowered to their rank, and to the training
-        rows per environment.  Many unrelated columns need a k as large as their number.
+        rows per environment.  None: 10, 15, 20, 25 and, of more than 24 columns, their
+        number plus one, at most 100.  More than 100 columns that are not related to
+        each other need a k as large as their number.
     alpha : float, sequence of float or None, default=None
         Weights to try, of the penalty on what differs between environments; None: 0,
         0.1, 1 and 10, and with auxiliary columns 0, 1, 3, 10, 30, 100 and 300.
@@ -103,7 +105,7 @@ class _KerHRM(InvariantEstimator):
     def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
-        k: int | Sequence[int] = (10, 15, 20, 25),
+        k: int | Sequence[int] | None = None,
         alpha: float | Sequence[float] | None = None,
         n_environments: int | None = 2,
         n_iterations: int = 3,
