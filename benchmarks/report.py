@@ -3,6 +3,7 @@ results/bench/speed.json``."""
 
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -46,6 +47,29 @@ def load(path: Path) -> pd.DataFrame:
     rate = table["gflop"] / table["median"]
     percent = 100 * rate / table["gemm"]
     return table.assign(percent_of_gemm=percent)
+
+
+def machine(path: Path) -> pd.DataFrame:
+    """One row: when and on what a run was measured.
+
+    ``gemm_gflops`` is the rate of square float32 products, of all threads together.
+    """
+    run = json.loads(path.read_text())
+    info = run["machine_info"]
+    cpu = info["cpu"]
+    facts = [benchmark["extra_info"] for benchmark in run["benchmarks"]]
+    rates = [fact["gemm"] for fact in facts]
+    row = {
+        "date": run["datetime"][:10],
+        "processor": cpu.get("brand_raw", info["processor"]),
+        "cores": cpu.get("count"),
+        "threads": facts[0]["threads"],
+        "gemm_gflops": round(max(rates), 1),
+        "python": info["python_version"],
+        "torch": version("torch"),
+        "kerhrm": version("kerhrm"),
+    }
+    return pd.DataFrame([row])
 
 
 def limits(table: pd.DataFrame) -> pd.DataFrame:
@@ -180,6 +204,7 @@ def main(path: Path) -> None:
         "stages": stages.round(4),
         "growth": growth,
         "limits": reached,
+        "machine": machine(path),
     }
     for name, rows in files.items():
         file = path.with_name(f"{name}.csv")

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -40,6 +41,9 @@ def test_benchmarks_run_and_are_reported(tmp_path: Path) -> None:
     shown = bench(tmp_path, "-k", chosen, BENCH_MISSING="")
     limits = pd.read_csv(tmp_path / "results/bench/limits.csv")
     assert len(limits) == 23
+    machine = pd.read_csv(tmp_path / "results/bench/machine.csv")
+    assert machine["gemm_gflops"].item() > 0
+    assert machine["torch"].item() == version("torch")
     iteration = limits.loc[limits["what"].str.startswith("iteration")]
     assert iteration["measured"].astype(float).notna().all()
     assert set(iteration["met"]) <= {"True", "False"}
