@@ -64,7 +64,7 @@ def explain(
     published = run.provenance.get("tables", {})
     made = published.get(table)
     if not made:
-        made = facts(run, table, f"tables/{table}.csv")
+        made = facts(run, run.preset(), table, f"tables/{table}.csv")
     explanation: dict[str, Any] = {"cell": cell}
     for key in ("preset", "commit", "command"):
         explanation[key] = made.get(key)

@@ -234,11 +234,12 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
     """Copy files of a run, and make costs, report and provenance follow."""
     run = plan.run
     target = plan.target
+    preset = run.preset()
     before = Run(target).provenance
     made = before.get("tables", {})
     again = None if plan.is_whole else before.get("again")
     for table in plan.tables:
-        made[table] = facts(run, table, f"tables/{table}.csv")
+        made[table] = facts(run, preset, table, f"tables/{table}.csv")
     for name in files:
         with atomic(target / name) as handle:
             content = (run.folder / name).read_bytes()
@@ -324,9 +325,8 @@ def write_provenance(
     write_text(target / "provenance.json", f"{text}\n")
 
 
-def facts(run: Run, table: str, file: str) -> dict[str, Any]:
+def facts(run: Run, preset: str, table: str, file: str) -> dict[str, Any]:
     """Preset and command of a table or study, and the :func:`origin` of its file."""
-    preset = run.preset()
     made: dict[str, Any] = {
         "preset": preset,
         "command": f"snakemake --cores 2 {table} --config preset={preset}",

@@ -59,7 +59,9 @@ def publish_studies(
     for name in names:
         files = [f"{FOLDER}/{file}" for file in files_of(name)]
         check_complete(run, name, files)
-        made[name] = facts(run, name, files[0])
+        # a run of studies alone has no configuration, and its folder is the preset's
+        preset = run.folder.name
+        made[name] = facts(run, preset, name, files[0])
         copied += files
     with restored_on_error(target):
         for file in copied:

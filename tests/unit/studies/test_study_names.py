@@ -230,7 +230,6 @@ def make_study(folder: Path, note: str | None = None) -> Run:
             rows["note"] = note
         rows.to_csv(file, index=False)
     provenance.write(run, "study_drift", files, {}, {})
-    (run / "config.yaml").write_text("preset: paper\n")
     return Run(run)
 
 
