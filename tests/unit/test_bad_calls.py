@@ -115,7 +115,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "random_state": ["seed", 1.5, True, [0], np.random.default_rng(0)],
     "steps": [0, -1, 1.5, "a", None],
     "learning_rate": [0, -1.0, "a", np.nan],
-    "k": [0, -1, "a", [], None, [3, 0], [True, 3], [[2]], 2.5, {"a": 1}, iter([2])],
+    "k": [0, -1, "a", [], [None], [3, 0], [True, 3], [[2]], 2.5, {"a": 1}, iter([2])],
     "alpha": [-1.0, "a", np.nan, np.inf, [1.0, np.nan], []],
     "gate_noise": [0, 1e-300],
     "n_environments": [0, 1.5, "a"],
