@@ -66,12 +66,17 @@ def worse_than_constant(
     task: Task,
     doubt: pd.Series | None = None,
     share: float = BESIDE_CONSTANT,
+    *,
+    beside_erm: bool = False,
 ) -> str | None:
     """Where KerHRM is not good enough next to a constant.
 
     It is worse on all rows, or in an environment: of labels not better by a ``share``,
     of numbers worse by that share and one standard error ``doubt`` of the difference.
+    ``beside_erm`` passes over environments in which ERM, which would predict instead,
+    has the larger error.
     """
+    ours = report["KerHRM"]
     limits = report["constant"].copy()
     environments = report.index != ALL
     if task == "classification":
@@ -79,7 +84,10 @@ def worse_than_constant(
     else:
         limits[environments] *= 1 + share
         limits[environments] += 0 if doubt is None else doubt[environments]
-    if len(worse := report.index[~(report["KerHRM"] <= limits)]):
+    is_worse = ~(ours <= limits)
+    if beside_erm:
+        is_worse &= ~(environments & (ours < report["ERM"]))
+    if len(worse := report.index[is_worse]):
         than = "hardly better" if task == "classification" else "worse"
         return f"KerHRM is {than} than a constant ({worse[0]})"
     return None
@@ -114,7 +122,9 @@ def not_better(
         Standard errors of KerHRM's error less the constant's, of the same parts.
     """
     share = BESIDE_OF_ALL if task == "classification" else BESIDE_CONSTANT
-    if reason := worse_than_constant(report, task, doubt, share):
+    # numbers have been tested: where the target hardly varies, a constant may be good
+    numbers = task == "regression"
+    if reason := worse_than_constant(report, task, doubt, share, beside_erm=numbers):
         return reason
     left = 1 - (MARGIN if margin is None else margin)
     if task == "classification" and margin is None:
