@@ -216,24 +216,62 @@ def test_a_model_that_does_not_help_never_predicts(
         if errors[0] >= 1.2:
             invariant &= bool(constant[1] <= 2.5)
     worst = max(errors[1:])
-    within_limits = (table["KerHRM"] <= limits).all()
-    helps = within_limits and worst < left and invariant
+    is_within = table["KerHRM"] <= limits
+    if not labels:  # ERM would be no better there
+        is_within[1:] |= table["KerHRM"][1:] < table["ERM"][1:]
+    helps = is_within.all() and worst < left and invariant
     assert (reason is None) == helps
 
 
 def test_a_regression_may_be_worse_than_the_constant_by_chance() -> None:
-    rows = ["all rows", "environment 0"]
+    rows = ["all rows", "environment 0", "environment 1"]
     errors = {
-        "KerHRM": [1.0, 1.3],
-        "ERM": [0.8, 2.0],
-        "constant": [2.0, 1.0],
+        "KerHRM": [1.0, 1.3, 1.0],
+        "ERM": [0.8, 1.2, 2.0],
+        "constant": [2.0, 1.0, 3.0],
     }
     table = pd.DataFrame(errors, rows)
     reason = not_better(table, "regression", None, 5)
-    assert "worse than a constant" in str(reason)
-    doubt = pd.Series([0.1, 0.25], rows)
+    assert "worse than a constant (environment 0)" in str(reason)
+    doubt = pd.Series([0.1, 0.25, 0.1], rows)
     reason_with_doubt = not_better(table, "regression", None, 5, doubt)
     assert reason_with_doubt is None
+
+
+def test_numbers_that_hardly_vary_in_an_environment_are_no_reason_for_erm() -> None:
+    """A constant is good there, and ERM the worst of the three; labels stay refused."""
+    errors = {
+        "KerHRM": [1.0, 1.3],
+        "ERM": [0.8, 2.8],
+        "constant": [3.0, 1.0],
+    }
+    table = pd.DataFrame(errors, ["all rows", "environment 0"])
+    assert not_better(table, "regression", None, 5) is None
+    reason = not_better(table / 10, "classification", None, 50)
+    assert "hardly better than a constant" in str(reason)
+
+
+def test_a_flip_among_columns_that_correlate_is_used() -> None:
+    """Where the slope flips the columns cancel, and the target hardly varies."""
+    random = np.random.default_rng(0)
+    common = random.normal(size=(3500, 1))
+    own = random.normal(size=(3500, 5))
+    x = 0.7**0.5 * common + 0.3**0.5 * own
+    is_flipped = random.random(3500) < 0.2
+    slope = np.where(is_flipped, -1, 1)
+    y = x[:, 0] + slope * x[:, 1] + 0.5 * random.normal(size=3500)
+    fitted, rest = slice(500), slice(500, None)
+    flips = is_flipped[rest]
+
+    def error(model: KerHRMRegressor | TangentRidge) -> float:
+        model.fit(x[fitted], y[fitted])
+        residuals = y[rest][flips] - model.predict(x[rest][flips])
+        return float(np.mean(residuals**2))
+
+    kerhrm = KerHRMRegressor(random_state=0)
+    erm = TangentRidge(task="regression", random_state=0)
+    assert error(kerhrm) < 0.8 * error(erm)
+    assert kerhrm.predictor_ == "linear"
 
 
 def test_the_price_is_paid_back_above_the_break_even_share() -> None:
