@@ -122,7 +122,8 @@ def not_better(
         Standard errors of KerHRM's error less the constant's, of the same parts.
     """
     share = BESIDE_OF_ALL if task == "classification" else BESIDE_CONSTANT
-    # numbers have been tested: where the target hardly varies, a constant may be good
+    # where a slope flips numbers may hardly vary, and a constant is better than both;
+    # of labels a constant is all that tells environments from wrong labels
     numbers = task == "regression"
     if reason := worse_than_constant(report, task, doubt, share, beside_erm=numbers):
         return reason

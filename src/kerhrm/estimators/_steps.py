@@ -228,7 +228,7 @@ class InferredEnvironments:
 
 
 def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
-    """Options whose k is small enough for the training points.
+    """Options whose k, given or by default, is small enough for the training points.
 
     Raises KerhrmError if there are too few points for the environments.
     """
