@@ -52,6 +52,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
     _inferred: InferredEnvironments | None  #: None where none were looked for
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
+    _shares: np.ndarray  #: of the environments among the rows of the fit
     _fingerprint: str  #: of the rows of the fit
     _parameters: dict[str, Any]  #: of the fit, which may be set anew afterwards
     _simple: dict[str, RidgeModel]

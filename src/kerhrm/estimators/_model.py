@@ -292,6 +292,7 @@ class InvariantEstimator(FittedInvariant):
             table[unused] = of_given[unused]
         self.environment_proba_ = table
         self.environments_ = table.argmax(1)
+        self._shares = np.average(table, axis=0, weights=prepared.rows.weights)
 
     def _keep(self, name: str, final: Direction, weight: float | None) -> None:
         """Keep attributes of the final direction, and the name of what predicts."""

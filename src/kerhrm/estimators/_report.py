@@ -252,8 +252,7 @@ def facts(model: Any) -> dict[str, str]:
     }
     if model._inferred is None:
         return lines
-    shares = model.environment_proba_.mean(0)
-    lines["environments"] = ", ".join(f"{share:.0%}" for share in shares)
+    lines["environments"] = ", ".join(f"{share:.0%}" for share in model._shares)
     lines["environments"] += " of the rows"
     if model.predictor_ == "erm":
         lines["environments"] += "; found, but they do not help"

@@ -324,3 +324,21 @@ def test_without_a_test_the_report_says_why() -> None:
     facts_of_labels = of_labels.report(x, is_positive).facts
     assert facts_of_numbers["test"] == "none; the parameters asked for none"
     assert "two labels cannot be tested" in facts_of_labels["test"]
+
+
+def test_shares_of_environments_count_rows_by_their_weight(slopes: Any) -> None:
+    """A weight of two is a row twice, in the report as in the fit."""
+    weights = np.where(slopes.hidden, 2, 1)
+    twice_x = np.repeat(slopes.x, weights, axis=0)
+    twice_y = np.repeat(slopes.y, weights)
+    weighted = KerHRMRegressor(**SMALL)
+    weighted.fit(slopes.x, slopes.y, sample_weight=weights)
+    repeated = KerHRMRegressor(**SMALL)
+    repeated.fit(twice_x, twice_y)
+    facts = weighted.report(slopes.x, slopes.y).facts
+    facts_of_repeated = repeated.report(twice_x, twice_y).facts
+    assert weighted.predictor_ == "linear"
+    assert facts["environments"] == facts_of_repeated["environments"]
+    plain = weighted.environment_proba_.mean(0)
+    unweighted = ", ".join(f"{share:.0%}" for share in plain)
+    assert not facts["environments"].startswith(unweighted)
