@@ -148,6 +148,7 @@ def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
         return f"value number {last + 1} is missing", "give one more value"
     message = detail["msg"].removeprefix("Value error, ")
     message = re.sub(r"^\w+ should", "must", message)
+    message = message.replace(" after validation", "")
     problem, _, hint = message.partition("; ")
     return problem, hint or None
 

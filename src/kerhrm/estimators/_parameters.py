@@ -99,7 +99,23 @@ def options_of(
         if isinstance(field.default, list):
             value = listed(value)
         values[name] = python_value(value)
-    return _parsed(kind, values, "{}")
+    try:
+        return _parsed(kind, values, "{}")
+    except KerhrmError as error:
+        hint = _hint_of(error, estimator)
+        raise KerhrmError(error.problem, hint) from error
+
+
+def _hint_of(error: KerhrmError, estimator: Any) -> str | None:
+    """Hint of an error about a parameter, with the default that the estimator has.
+
+    That of the options may be another one, as a list where the estimator has None.
+    """
+    name, *_ = re.split(r"\W", error.problem)
+    parameter = inspect.signature(type(estimator)).parameters.get(name)
+    if parameter is None or not (error.hint or "").startswith("the default is "):
+        return error.hint
+    return f"the default is {shown(parameter.default)}"
 
 
 def read_options(options: Any) -> EstimatorOptions:
