@@ -135,6 +135,7 @@ def _list(items: Sequence[Any]) -> str:
 
 
 def _number(value: int | float) -> str:
+    value = value + 0  # -0.0 is 0.0
     text = repr(value).replace("e+", "e")
     if not _NUMBER.fullmatch(text):
         raise ValueError("it must be a finite number")
@@ -175,7 +176,7 @@ def _read_truth(_: Any, text: str) -> bool:
 def _read_number(kind: Any, text: str) -> Any:
     if not _OTHER_NUMBER.fullmatch(text):
         raise ValueError
-    return kind(text)
+    return kind(text) + 0  # -0.0 is 0.0, which has one spelling
 
 
 def _read_list(kind: Any, text: str) -> list[Any]:
