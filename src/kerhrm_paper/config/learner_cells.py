@@ -75,6 +75,9 @@ class LearnerCells:
             values=values,
         )
         checks.check(options)
+        checkpointed = self._is_checkpointed(base, named)
+        if checkpointed:
+            checks.check_iterations()
         return LearnerCell(
             name=name,
             base=base,
@@ -89,7 +92,7 @@ class LearnerCells:
             needs_environments=method.needs_environments,
             infers=method.infers,
             iterates=method.iterates,
-            checkpointed=self._is_checkpointed(base, named),
+            checkpointed=checkpointed,
             entries=_entries(method, values),
             timeout=self.whole.learners[base].timeout,
             missing=selected.missing,

@@ -14,6 +14,9 @@ from kerhrm_paper.config.strict_yaml import Tree
 
 TESTED = "regression"  #: task of the data that a pretest tests
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
+#: iterations that are jobs: each reads the files of all before, so that a plan of 100
+#: takes a minute, and one of 400 an hour
+MAX_JOBS = 100
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,16 @@ class LearnerChecks:
             self._check_feature_count()
             self._check_k()
             self._check_kernel()
+
+    def check_iterations(self) -> None:
+        """Refuse more iterations than can be planned, where each is a job."""
+        number = self._largest("n_iterations")
+        if number > MAX_JOBS:
+            raise self._error(
+                "n_iterations",
+                f"each iteration is a job, of which a plan holds at most {MAX_JOBS}",
+                "lower it, or set checkpoint_iterations: false of the learner",
+            )
 
     def _check_task(self, options: Options) -> None:
         task = self.data.task

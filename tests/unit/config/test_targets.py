@@ -23,6 +23,7 @@ from kerhrm_paper.config.targets import check_cell_file, check_made, check_searc
         "made+r2=0.6+d=3+seeds=2/kerhrm+n_environments=3/scores.csv",
         f"{A}/kerhrm/iterations/1/environments.npz",
         f"{A}/kerhrm+n_iterations=1/iterations/1/directions.npz",
+        f"{A}/kerhrm+n_iterations=100/scores.csv",
         f"{A}/data/train.npz",
         f"{A}/features/training.npz",
         "tables/one.csv",
@@ -49,6 +50,10 @@ def test_files_of_cells_are_made(load: Load, file: str) -> None:
         (f"{A}/erm/score.csv", "did you mean 'scores.csv'"),
         (f"{A}/erm/iterations/1/environments.npz", "its iterations are no jobs"),
         (f"{A}/kerhrm/iterations/9/environments.npz", "has no iteration 9"),
+        (
+            f"{A}/kerhrm+n_iterations=101/scores.csv",
+            "n_iterations: each iteration is a job, of which a plan holds at most 100",
+        ),
         ("made/r2=0.70/erm/predictions.npz", "no learner is called 'r2=0.70'"),
     ],
 )
