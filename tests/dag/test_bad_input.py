@@ -178,6 +178,14 @@ def test_device_that_is_not_there(checkout: Checkout) -> None:
     assert not (checkout.folder / "results" / "smoke").exists()
 
 
+def test_without_a_core_nothing_is_waited_for(checkout: Checkout) -> None:
+    target = f"{DATA}/data/train.npz"
+    done = checkout.snakemake(target, *SMOKE, cores=0)
+    refused(done, ["--cores must be at least 1; got 0"])
+    assert not (checkout.folder / "results" / "smoke").exists()
+    assert checkout.snakemake(target, *SMOKE, "-n", cores=0).returncode == 0
+
+
 def test_truncated_files_are_refused(smoke: Checkout, tmp_path: Path) -> None:
     """By the next step, also where they could be read."""
     copy = smoke.copy(tmp_path / "copy")

@@ -65,6 +65,7 @@ os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 * 2**20))
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.command_checks import check_number
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.run_folder import no_folder
 from kerhrm_paper.config.strict_yaml import read_overrides
@@ -156,6 +157,10 @@ wildcard_constraints:
 
 
 onstart:
+    if workflow.local_exec:
+        checked(check_number, "--cores", workflow.resource_settings.cores)
+    else:
+        checked(check_number, "--jobs", workflow.resource_settings.nodes)
     if CONFIG.device.startswith("cuda") and workflow.local_exec:
         # before any work; a cluster's head node may have no GPU, where its jobs have one
         from kerhrm.networks.base import resolve_device

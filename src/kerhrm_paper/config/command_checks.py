@@ -64,6 +64,14 @@ def check_options(command: CommandLine) -> None:
         spelled[option.name] = word
 
 
+def check_number(word: str, number: int | None) -> None:
+    """Refuse a number of cores or of jobs, None if it is not given, with which
+    Snakemake would wait for ever."""
+    if number is not None and number < 1:
+        problem = f"{word} must be at least 1; got {number}"
+        raise KerhrmError(problem, f"write {word} 1, or -n for a plan")
+
+
 def check_profiles(command: CommandLine, root: Path, find: Finder) -> None:
     """Refuse an unknown profile, and one whose keys the command line would replace.
 

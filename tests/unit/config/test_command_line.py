@@ -7,6 +7,7 @@ from snakemake.cli import get_argument_parser, get_profile_dir
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.command_checks import (
+    check_number,
     check_options,
     check_profiles,
     check_targets,
@@ -111,6 +112,15 @@ def test_what_would_be_lost_is_refused_in_one_line(words: str) -> None:
 )
 def test_everything_else_is_snakemakes(words: str) -> None:
     check(*words.split())
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_run_has_a_core(number: int) -> None:
+    told = f"--cores must be at least 1; got {number}; write --cores 1, or -n"
+    with pytest.raises(KerhrmError, match=told):
+        check_number("--cores", number)
+    for good in (1, 10**6, None):
+        check_number("--cores", good)
 
 
 def profiles(folder: Path, *words: str) -> None:
