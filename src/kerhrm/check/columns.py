@@ -16,7 +16,8 @@ from kerhrm.tables.csv import check_name, column_name, column_names
 from kerhrm.tables.dates import date_options
 from kerhrm.tables.index import first_row
 from kerhrm.tables.oddities import is_regression
-from kerhrm.tables.wording import listed, visible
+from kerhrm.tables.spelling import doubtful_words
+from kerhrm.tables.wording import counted, listed, visible
 
 MIN_ROWS = 20
 
@@ -89,13 +90,16 @@ def complete_rows(
         raise KerhrmError(problem, "name it only once")
     rows = table[table[[target, *auxiliary]].notna().all(axis=1)]
     if len(rows) < MIN_ROWS:
-        problem = f"{len(rows)} of {len(table)} rows have a target and auxiliary values"
+        problem = f"{len(rows)} of {len(table)} rows have a target"
+        problem += " and auxiliary values" if auxiliary else ""
         raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
     return rows
 
 
-def read_target(y: pd.Series) -> pd.Series:
+def read_target(y: pd.Series, n_empty: int = 0) -> pd.Series:
     """A target without missing values, as NumPy's numbers, truth values, or text.
+
+    ``n_empty`` rows without a target are left out.
 
     Raises KerhrmError if it is neither numbers nor two labels.
     """
@@ -110,8 +114,15 @@ def read_target(y: pd.Series) -> pd.Series:
     n_labels = y.nunique()
     if n_labels < 2:
         label = str(y.iloc[0])
-        problem = f"the target {y.name!r} has one value, {label!r}, in all rows"
-        raise KerhrmError(problem, "there is nothing to learn: choose another column")
+        problem = f"the target {y.name!r} has one value, {label!r}, "
+        if n_empty:
+            problem += f"and is empty in {counted(n_empty)}"
+            hint = (
+                "write the other label into its empty cells, or choose another column"
+            )
+            raise KerhrmError(problem, hint)
+        hint = "there is nothing to learn: choose another column"
+        raise KerhrmError(f"{problem}in all rows", hint)
     if types.is_bool_dtype(y):
         return y.astype(bool)
     if types.is_numeric_dtype(y):
@@ -119,7 +130,11 @@ def read_target(y: pd.Series) -> pd.Series:
     if n_labels > 2:
         shown = listed([str(label) for label in y.unique()])
         almost = almost_numbers(y) if is_text(y) else None
-        hint = almost or "merge labels until two are left, or leave their cells empty"
+        hint = (
+            almost
+            or doubtful_words(y)
+            or "merge labels until two are left, or leave their cells empty"
+        )
         raise KerhrmError(f"{what}; got {n_labels} labels, {shown}", hint)
     return y
 

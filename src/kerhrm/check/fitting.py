@@ -22,7 +22,13 @@ from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.options import Task
 from kerhrm.tables.almost import almost_numbers
 from kerhrm.tables.cells import is_text, read_cells
-from kerhrm.tables.columns import indistinct, named, table_encoder, texts
+from kerhrm.tables.columns import (
+    column_values,
+    indistinct,
+    named,
+    table_encoder,
+    texts,
+)
 from kerhrm.tables.copies import copied, repeated, split
 from kerhrm.tables.dates import digit_dates
 from kerhrm.tables.oddities import (
@@ -31,6 +37,7 @@ from kerhrm.tables.oddities import (
     without_notes,
 )
 from kerhrm.tables.polars import of_pandas
+from kerhrm.tables.spelling import doubtful_words
 from kerhrm.tables.wording import counted
 
 TEST_SHARE = 0.3
@@ -176,7 +183,8 @@ class _Data(NamedTuple):
             table = table.set_axis(table.columns.map(plain_name), axis=1)
         cells = read_cells(without_notes(named(table, "table")))
         rows = complete_rows(cells.table, roles.target, roles.others, roles.auxiliary)
-        y = read_target(rows[roles.target])
+        n_empty = int(cells.table[roles.target].isna().sum())
+        y = read_target(rows[roles.target], n_empty)
         learned = task_of(y, task)
         if learned == "regression":
             y = y.astype(float) if y.dtype.kind == "b" else y
@@ -262,8 +270,11 @@ def _facts_of_columns(
         if name in roles.drop:
             continue
         remarks: list[Any] = [notes.get(name), missing_code(column)]
+        almost = almost_numbers(column) if is_text(column) else None
         if name in roles.auxiliary:
-            remarks.append(digit_dates(column))
+            remarks += [digit_dates(column), almost]
+        if not almost and column_values(column)[0] == "text":
+            remarks.append(doubtful_words(column))
         if name == roles.target:
             remarks.append(_few(data.y, data.y.iloc[test], data.task))
             remarks.append(_dates_in_digits(data.y))

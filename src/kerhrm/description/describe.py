@@ -21,6 +21,7 @@ from kerhrm.description.rows import DescribedRows, environment_names
 from kerhrm.description.split import Split
 from kerhrm.description.stability import Relabel, stability
 from kerhrm.description.tree import separate
+from kerhrm.tables.wording import counted
 
 BIMODAL = 0.05  #: p-value of the dip below which residuals are called bimodal
 #: of ERM's residuals, in units of its errors on rows that it has not seen
@@ -106,9 +107,10 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         return _described(known, None, None, changes, found, tuple(notes))
     regressions, names, left_out = environment_regressions(rows, memberships)
     if left_out:
+        are = "is" if left_out == 1 else "are"
         notes.append(
-            f"{left_out} columns are not in these regressions: sums of others, or too "
-            "many for so few rows"
+            f"{counted(left_out, 'column')} {are} not in these regressions: sums of "
+            "others, or too many for so few rows"
         )
     noise = residual_sd
     share = FIFTH

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from kerhrm.tables.wording import escaped
+from kerhrm.tables.wording import counted, escaped
 
 if TYPE_CHECKING:
     from kerhrm.description.result import Description
@@ -23,6 +23,9 @@ IN_FULL = 1e-3, 1e7
 NARROW = "95 % intervals, too narrow: the same rows made the split"
 SLOPES = "slopes that differ most, and the level at their means"
 CHANGES = "smallest difference of a slope that is seen in 80 % of such tables"
+NO_CHANGES = (
+    f"{CHANGES}: none can be told, for the rows are too few or no column varies"
+)
 #: headings of :attr:`Description.smallest_changes`
 SD = "sd of the column"
 KNOWN = "known environments"
@@ -53,7 +56,10 @@ def lines(description: "Description") -> list[str]:
         found += ["", f"stability: {d.stability}"]
     if not d.detected:
         table_of_changes = changes_of(d)
-        found += ["", CHANGES, *_table_lines(table_of_changes)]
+        if table_of_changes.shape[1] > 1:
+            found += ["", CHANGES, *_table_lines(table_of_changes)]
+        else:
+            found += ["", NO_CHANGES]
     if d.notes:
         found += ["", *d.notes]
     return found
@@ -83,9 +89,11 @@ def to_html(description: "Description") -> str:
         parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     if d.stability is not None:
         parts.append(_paragraph(f"stability: {d.stability}"))
-    parts.append(_paragraph(CHANGES))
     changes = changes_of(d)
-    parts.append(changes.to_html(border=0))
+    if changes.shape[1] > 1:
+        parts += [_paragraph(CHANGES), changes.to_html(border=0)]
+    else:
+        parts.append(_paragraph(NO_CHANGES))
     for note in d.notes:
         parts.append(_paragraph(note))
     return "".join(parts)
@@ -131,7 +139,7 @@ def table_of(description: "Description") -> pd.DataFrame:
         is_sure = of_members >= SURE
         sure = f"{is_sure.mean():.0%}" if size else NONE
         line = {
-            "likeliest for": f"{size} rows ({size / total:.0%})",
+            "likeliest for": f"{counted(size)} ({size / total:.0%})",
             "sure of them": sure,
             "sd of noise": number(environment["noise"]),
             "most certain rows, by index": certain.get(name, ""),

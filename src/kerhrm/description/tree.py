@@ -9,6 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from kerhrm.description.rows import DescribedRows, environment_names
+from kerhrm.tables.wording import counted
 
 FOLDS = 5  #: of the cross-validation
 LEAST = 5  #: rows of a leaf
@@ -120,7 +121,7 @@ def _rules(
             best = int(shares.argmax())
             path = " and ".join(conditions.values())
             where = f"if {path}" if path else "everywhere"
-            share = f"{shares[best]:.0%} of {n_rows} rows"
+            share = f"{shares[best]:.0%} of {counted(n_rows)}"
             rules.append(f"{where}: {names[best]} ({share})")
             return
         j = fitted.feature[node]

@@ -43,8 +43,9 @@ def not_detected(result: HeterogeneityResult | None) -> str | None:
     if result is None or result.detected:
         return None
     if math.isnan(result.p_value):
-        few = f"fewer than {MIN_POINTS} rows beside a frequent value"
-        return f"no test is possible: a target of two values, or {few}"
+        few = f"fewer than {MIN_POINTS} different rows"
+        text = f"no test is possible: a target of two values, or {few}"
+        return f"{text} (those of a frequent value of the target do not count)"
     if math.isnan(result.visible):
         return "no environments are detected in the training rows"
     return "no environments are detected"

@@ -6,15 +6,46 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kerhrm.tables.cells import NO_NUMBER, Words
-from kerhrm.tables.dates import CORRECT, SAMPLE, date_options, strangers
+from kerhrm.tables.dates import SAMPLE, date_options, strangers
 from kerhrm.tables.numerals import decimal_signs, number, unit
+from kerhrm.tables.spelling import correction
 from kerhrm.tables.wording import counted, flag, listed
 
 #: share of a column's cells that are numbers, from which others look like errors
 ALMOST = 0.5
 MAX_WAYS = 5  #: of writing something around numbers; more are names, such as 12A
 
-_TIME = re.compile(r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?", re.I)
+_PLAIN = r"\d+(?:[.,]\d+)?"
+_UNIT_OF_TIME = r"(?:d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)"
+#: times and durations: of clocks, of pandas and Python, of ISO 8601, and as 2h 30m
+_TIME = re.compile(
+    r"(?:-?\d{1,6} days?,? [+-]?)?\d{1,3}:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?"
+    r"(?: ?[ap]\.?m\.?)?"
+    rf"|P(?:{_PLAIN}[YMWD])*T(?:{_PLAIN}[HMS])+|P(?:{_PLAIN}[YMWD]){{2,4}}"
+    rf"|{_PLAIN} ?{_UNIT_OF_TIME}(?:,? {_PLAIN} ?{_UNIT_OF_TIME}){{1,3}}",
+    re.I,
+)
+#: cells of two numbers or more, what they look like, and what to do
+_SEVERAL = (
+    (
+        re.compile(r"[+-]?(?:\d{1,6} )?\d{1,3} ?[/\u2044] ?\d{1,6}|\d{0,6} ?[¼-¾⅐-⅞]"),
+        "fractions",
+        "write decimal numbers, or a column for each part",
+    ),
+    (
+        re.compile(rf"[+-]?{_PLAIN} ?(?:±|\+/?[-\u2212]) ?{_PLAIN}"),
+        "numbers with their errors",
+        "write a column for each",
+    ),
+    (
+        re.compile(
+            rf"[+-]?{_PLAIN} ?[x*\u00b7\u00d7] ?10"
+            r"(?:\^?[+\u2212-]?\d{1,3}|[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})"
+        ),
+        "powers of ten",
+        "write them as 1.5e3",
+    ),
+)
 #: a number in quotes or with a sign or unit, as ="0.12", <5, Rs. 5, 70 kg, 59.9K, 0.6-
 _DRESSED = re.compile(
     r"(?P<before>[^\w\s]{0,4}\s?|[^\W\d]{1,3}[.$]?\s|[^\W\d]{1,2}[.$])"
@@ -37,6 +68,10 @@ def almost_numbers(column: pd.Series) -> str | None:
         example = listed(times[:1])
         text = f"it looks like times, as {example}"
         return f"{text}: write numbers, such as hours or seconds"
+    for way, what, cure in _SEVERAL:
+        written = [word for word in others if way.fullmatch(word)]
+        if words.rows(written) > most:
+            return f"it looks like {what}, as {listed(written[:1])}: {cure}"
     dressed = _dressed(others)
     wrong = words.rows(others)
     if dressed and wrong - words.rows(dressed) < most:
@@ -51,7 +86,7 @@ def almost_numbers(column: pd.Series) -> str | None:
         examples = listed(others)
         rows = counted(wrong)
         text = f"it looks like numbers, but not {examples} in {rows}"
-        return f"{text}: {CORRECT}"
+        return f"{text}: {correction(others)}"
     units = {unit(word) or "none" for word in known}
     if len(units) > 1:
         names = ", ".join(sorted(units))
@@ -87,7 +122,7 @@ def almost_dates(column: pd.Series) -> str | None:
     options = date_options(dated) or flag("--dates", column.name)
     examples = listed(others)
     rows = counted(words.rows(others))
-    text = f"it looks like dates, but not {examples} in {rows}: {CORRECT}"
+    text = f"it looks like dates, but not {examples} in {rows}: {correction(others)}"
     return f"{text}, and add {options}"
 
 

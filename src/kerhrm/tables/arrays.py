@@ -20,6 +20,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.index import first_row
 from kerhrm.tables.polars import check_width
+from kerhrm.tables.wording import counted
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32
@@ -216,6 +217,6 @@ def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
         first = first_row(bad_rows, table)
         value = x[bad_rows.argmax(), j]
         what = "missing (NaN), infinite (inf) or enormous values"
-        problem = f"{names[j]} has {what} in {n_bad} rows, the first is {first}"
+        problem = f"{names[j]} has {what} in {counted(n_bad)}, the first is {first}"
         hint = "drop these rows, or fill them in"
         raise KerhrmError(f"{problem}, with {value:g}", hint)

@@ -206,8 +206,9 @@ def _number_type(column: pd.Series) -> str:
 
 def _is_float(word: str, value: float | None) -> bool:
     """Whether Python reads a word as the same number."""
+    kind = int if isinstance(value, int) else float
     try:
-        return float(word) == value
+        return kind(word) == value
     except ValueError:
         return False
 
@@ -229,6 +230,13 @@ def plain(column: pd.Series) -> pd.Series:
     if has_containers:
         problem = f"{where} holds lists"
         raise KerhrmError(problem, "use a column for each of their values")
+    return _converted(column, kind)
+
+
+def _converted(column: pd.Series, kind: str) -> pd.Series:
+    """Objects of a kind as pandas has it."""
+    if kind == "bytes":
+        return column.map(decoded, na_action="ignore")
     if kind == "boolean":
         dtype = "boolean" if column.isna().any() else "bool"
         return column.astype(dtype)
@@ -260,11 +268,18 @@ def is_text(column: pd.Series) -> bool:
     return bool(is_object_dtype(dtype))
 
 
+def decoded(value: bytes) -> str:
+    """Text of bytes, as HDF5 and SAS files give it."""
+    return value.decode("utf-8", "backslashreplace")
+
+
 def text_of(value: Any) -> str:
     """A cell as text: equal numbers are one text, whatever their type.
 
     1, 1.0, "1" and "1.0" are "1"; "007", a code, stays as it is.
     """
+    if isinstance(value, bytes):
+        value = decoded(value)
     if isinstance(value, (*CONTAINERS, complex)):
         problem = f"a cell holds {str(value)[:40]}"
         raise KerhrmError(problem, "use a column for each of its values")

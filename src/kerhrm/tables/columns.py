@@ -28,6 +28,12 @@ from kerhrm.tables.wording import listed
 MAX_CATEGORIES = 20
 MISSING = "missing"  #: category of a missing value
 DAY = np.timedelta64(1, "D")
+#: what to do about a cell of another kind
+GIVE = {
+    "numbers": "write plain numbers, such as 1234.5",
+    "dates": "write dates as 2024-12-31, or give pd.to_datetime of the column",
+    "durations": "give pd.to_timedelta of the column, with its unit",
+}
 
 
 def table_encoder() -> "TableEncoder":
@@ -72,6 +78,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         _, n_columns = table.shape
         if n_columns == 0:
             raise KerhrmError("X has no columns", "give one column or more")
+        _check_rows(table)
         self.feature_names_in_ = np.array(table.columns, dtype=object)
         self.n_features_in_ = n_columns
         names_of_kind: dict[str, list[str]] = {kind: [] for kind in READERS}
@@ -105,6 +112,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         table = named(X)
+        _check_rows(table)
         for name in self.feature_names_in_:
             if name not in table:
                 columns = list(table.columns)
@@ -113,7 +121,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parts = []
         for kind, names, part in self.parts_:
             values = _read(table, names, kind)
-            if kind == "text" and len(values):
+            if kind == "text":
                 _warn_of_unseen(values, names, part.categories_)
             parts.append(part.transform(values))
         encoded = np.hstack(parts)
@@ -123,6 +131,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Names of the encoded columns."""
         check_is_fitted(self)
         return np.array(self.names_, dtype=object)
+
+
+def _check_rows(table: pd.DataFrame) -> None:
+    """Refuse a table without rows."""
+    if not len(table):
+        raise KerhrmError("X has no rows", "give one row or more")
 
 
 def _warn_of_unseen(
@@ -297,7 +311,7 @@ def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:
     value = str(first)[:40]
     problem = f"column {column.name!r} must hold {kind}, as in the fit"
     where = first_row(wrong, column)
-    raise KerhrmError(f"{problem}; got {value!r} in {where}", "correct it")
+    raise KerhrmError(f"{problem}; got {value!r} in {where}", GIVE[kind])
 
 
 READERS = {"number": _numbers, "date": _days, "duration": _durations, "text": texts}

@@ -16,7 +16,7 @@ from kerhrm.tables.distinct import alike_by_chance
 def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
     """Whether rows (n,), with their target, occur more than once and not by chance."""
     _, n_features = features.shape
-    table = features.set_axis(range(n_features), axis=1)
+    table = features.set_axis(range(n_features), axis=1).copy()
     table[n_features] = y
     return repeated(table)
 

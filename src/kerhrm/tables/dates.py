@@ -24,10 +24,10 @@ from kerhrm.tables.date_formats import (
     times_in,
 )
 from kerhrm.tables.index import first_row
+from kerhrm.tables.spelling import CORRECT
 from kerhrm.tables.wording import counted, flag, listed
 
 MOST = 0.9  #: share of a column's numbers that are dates, from which others are errors
-CORRECT = "leave such cells empty, or correct them"
 SAMPLE = 100  #: words that most formats are ruled out by
 #: how a year of two digits is read, which its cells do not show
 CENTURY = "its years of two digits are read as 1969 to 2068; write four if they are not"

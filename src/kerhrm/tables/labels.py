@@ -10,7 +10,7 @@ import pandas as pd
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.tables.arrays import check_order, column, kind
 from kerhrm.tables.index import first_row
-from kerhrm.tables.wording import names_of
+from kerhrm.tables.wording import counted, names_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
     if missing.any():
         n_missing = missing.sum()
         first = first_row(missing, labels)
-        problem = f"{what} are missing in {n_missing} rows, the first is {first}"
+        problem = f"{what} are missing in {counted(n_missing)}, the first is {first}"
         raise KerhrmError(problem, "drop these rows, or label them")
     codes, distinct = _factorise(values, what)
     return Labels(codes, names_of(distinct, what))

@@ -23,6 +23,8 @@ MARKDOWN = re.compile(
     r"[^\r\n|]*\|[^\r\n]*(?:\r\n|\n|\r)"
     r"(?=[^\r\n]*--)(?=[^\r\n]*[|+])[|:+ \t-]+(?:[\r\n]|\Z)"
 )
+#: the first part of a cell in quotes of another kind
+HALF_QUOTED = re.compile(r"\s*['\u2018\u201c\u201e][^'\u2019\u201c\u201d]*")
 LINE_END = re.compile(r"\r\n|\r|\n")
 BLANKS = re.compile(
     r'(?P<quoted>"[^"]*")|(?P<around>(?:(?<=[\r\n])|\A)[ \t]+|[ \t]+(?=[\r\n]|\Z))'
@@ -184,6 +186,8 @@ def _closed(lines: Sequence[str], sep: str, padded: bool) -> bool:
 def _uneven(first: bool, names: int, row: Sequence[str], sep: str) -> str:
     """Hint for a row with more or fewer cells than there are names."""
     short = len(row) < names
+    if not short and any(HALF_QUOTED.fullmatch(cell) for cell in row):
+        return f"put cells that hold {sep!r} into double quotes"
     digits = all(re.fullmatch(r"\s*-?\d+\s*", cell) for cell in row)
     if first and not short and sep == "," and digits:
         cure = "write decimal commas as points, or name every column in the first line"

@@ -1,7 +1,7 @@
 """Columns of a table that probably should not predict as they are."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,16 @@ from kerhrm.tables.cells import is_text
 from kerhrm.tables.columns import column_values
 from kerhrm.tables.copies import repeated
 from kerhrm.tables.dates import date_options, digit_dates
+from kerhrm.tables.spelling import doubtful_words
 from kerhrm.tables.unusual import gives_away
 from kerhrm.tables.wording import counted, flag
 
 MAX_SEARCHED = 2000  #: rows that are searched for such columns
+#: days that programs write for a missing one
+CODE_DATES = frozenset(
+    {"0001-01-01", "1753-01-01", "1899-12-30", "1899-12-31", "1900-01-01"}
+    | {"1970-01-01", "2099-12-31", "2999-12-31", "9999-01-01", "9999-12-31"}
+)
 MIN_ROWS = 20  #: different rows, without which all rows are searched
 MIN_CLASS = 5  #: rows of the rarer label, without which columns are not searched
 
@@ -63,7 +69,7 @@ def _searched(features: pd.DataFrame, y: pd.Series) -> np.ndarray:
     unit have nearly the same target, which any column that names the unit would tell.
     """
     n_rows, n_columns = features.shape
-    table = features.set_axis(range(n_columns), axis=1)
+    table = features.set_axis(range(n_columns), axis=1).copy()
     if not repeated(table).any():
         table[n_columns] = y.to_numpy()
     again = table.duplicated()
@@ -102,40 +108,54 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
             return text
     if kind == "number" and (text := digit_dates(column)):
         return text
+    doubts = doubtful_words(column) if kind == "text" else None
     whole = kind == "text" or column.dtype.kind in "iu"
     if whole and n_different == n:
-        return f"it differs in every row: an identifier? {drop}"
-    return _missing_code(values) if kind == "number" else None
+        identifier = f"it differs in every row: an identifier? {drop}"
+        return "; ".join(filter(None, [doubts, identifier]))
+    return doubts or _code(kind, values)
 
 
 def missing_code(column: pd.Series) -> str | None:
-    """Say which number of a column, such as a target, may mean missing."""
+    """Say which number or date of a column, such as a target, may mean missing."""
     kind, values = column_values(column)
-    return _missing_code(values) if kind == "number" else None
+    return _code(kind, values)
 
 
-def _missing_code(values: np.ndarray) -> str | None:
-    """The same of numbers (n,)."""
+def _code(kind: str, values: np.ndarray) -> str | None:
+    """The same of numbers (n,), or days since 1970."""
+    if kind not in ("number", "date"):
+        return None
     known = values[~np.isnan(values)]
-    code = _sentinel(known) if len(known) else None
+    is_code = _is_code_date if kind == "date" else _is_code
+    code = _sentinel(known, is_code) if len(known) else None
     if code is None:
         return None
-    return f"{code} stands apart: does it mean missing? leave such cells empty"
+    shown = np.datetime64(code, "D") if kind == "date" else code
+    return f"{shown} stands apart: does it mean missing? leave such cells empty"
 
 
-def _sentinel(values: np.ndarray) -> int | None:
+def _is_code(value: float) -> bool:
+    """Whether a number is one that stands for a missing one."""
+    return value.is_integer() and bool(re.fullmatch("-?9+|-1", str(int(value))))
+
+
+def _is_code_date(day: float) -> bool:
+    """Whether a day since 1970 is one that stands for a missing one."""
+    return str(np.datetime64(int(day // 1), "D")) in CODE_DATES
+
+
+def _sentinel(values: np.ndarray, is_code: Callable[[float], bool]) -> int | None:
     """A code such as -999: repeated, and farther from all others than they are from
     each other."""
     for value in (values.min(), values.max()):
         others = values[values != value]
         n_others = len(others)
         n_equal = len(values) - n_others
-        code = int(value) if float(value).is_integer() else 0
-        usual = re.fullmatch("-?9+|-1", str(code))
-        if n_equal < 2 or not usual or not n_others:
+        if n_equal < 2 or not n_others or not is_code(float(value)):
             continue
         distances = np.abs(others - value)
         spread = np.ptp(others)
         if 0 < spread < distances.min():
-            return code
+            return int(value // 1)
     return None

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
+from kerhrm.tables.cells import decoded
 
 #: whole numbers that neither NumPy nor pandas has
 WIDE = ("Int128", "UInt128")
@@ -63,6 +64,10 @@ def _check_cells(column: Any, what: str) -> None:
     check_width(column, what)
 
 
+def _text(cell: Any) -> str:
+    return decoded(cell) if isinstance(cell, bytes) else str(cell)
+
+
 def _column(column: Any, what: str) -> pd.Series:
     """A Series of polars as one of pandas; missing values stay missing."""
     _check_cells(column, what)
@@ -83,5 +88,5 @@ def _column(column: Any, what: str) -> pd.Series:
     if kind == "Boolean":
         truth = "boolean" if has_missing else bool
         return pd.Series(column.to_list(), dtype=truth)
-    texts = [None if cell is None else str(cell) for cell in column]
+    texts = [None if cell is None else _text(cell) for cell in column]
     return pd.Series(texts, dtype=object)

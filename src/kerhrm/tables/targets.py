@@ -20,7 +20,7 @@ from kerhrm.tables.arrays import (
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
-from kerhrm.tables.wording import names_of
+from kerhrm.tables.wording import counted, names_of
 
 
 def read_target(
@@ -42,7 +42,7 @@ def read_target(
     if infinite.any():
         n_infinite = infinite.sum()
         first = first_row(infinite, y)
-        rows = f"{n_infinite} rows, the first is {first}"
+        rows = f"{counted(n_infinite)}, the first is {first}"
         problem = "Input y contains infinity or a value too large for dtype('float64')"
         raise KerhrmError(f"{problem}, in {rows}", "drop these rows")
     values = _numbers(values, y) if task == "regression" else _classes(values)
@@ -65,7 +65,7 @@ def read_values(y: Any, n: int, table: Any = None) -> np.ndarray:
     if missing.any():
         n_missing = missing.sum()
         first = first_row(missing, y)
-        rows = f"{n_missing} rows, the first is {first}"
+        rows = f"{counted(n_missing)}, the first is {first}"
         raise KerhrmError(f"the target y is missing (NaN) in {rows}", "drop these rows")
     n_values = len(values)
     if n_values != n:
@@ -169,7 +169,7 @@ def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | 
         n_bad = bad.sum()
         first = first_row(bad, sample_weight)
         value = weights[bad.argmax()]
-        rows = f"{n_bad} rows, the first is {first}"
+        rows = f"{counted(n_bad)}, the first is {first}"
         problem = f"sample_weight must be finite and 0 or more; it is not in {rows}"
         raise KerhrmError(f"{problem}, with {value:g}", hint)
     if not weights.any():

@@ -14,6 +14,8 @@ from kerhrm.errors import FileError, KerhrmError, shown
 GIVE_PATH = "give the path of a CSV file, or /dev/stdin for a pipe"
 ARCHIVE = "unpack it"
 SHEET = "open it there and save the sheet as CSV"
+EXPORT = "export its table as CSV"
+WITH_R = "write it there with write.csv(..., row.names = FALSE)"
 CONVERT = "read it with pandas and write it with to_csv"
 #: how files of other kinds begin, what they are, and what to do
 MAGIC = (
@@ -28,16 +30,58 @@ MAGIC = (
     (b"FEA1", "a feather file", CONVERT),
     (b"\x89HDF", "an HDF5 file", CONVERT),
     (b"<stata_dta>", "a Stata file", CONVERT),
+    *(
+        (bytes([version, order, 1]), "a Stata file", CONVERT)
+        for version in b"ilnopqrs"
+        for order in (1, 2)
+    ),
     (b"$FL2", "an SPSS file", CONVERT),
+    (b"$FL3", "an SPSS file", CONVERT),
+    (b"ASCII SPSS PORT FILE", "an SPSS file", EXPORT),
+    (bytes(12) + b"\xc2\xea\x81\x60", "a SAS file", CONVERT),
+    (b"HEADER RECORD*******", "a SAS transport file", CONVERT),
+    (b"\x80\x04", "a pickle", CONVERT),
+    (b"\x80\x05", "a pickle", CONVERT),
+    *(
+        (b"RD%c%d\n" % (kind, n), "an R data file", WITH_R)
+        for kind in b"AX"
+        for n in (2, 3)
+    ),
+    (b"X\n\0\0\0", "an R data file", WITH_R),
+    (b"MATLAB 5.0 MAT-file", "a MATLAB file", "write it there with writetable"),
     (b"SQLite format 3", "an SQLite database", "export one of its tables as CSV"),
-    (b"%PDF", "a PDF document", "export its table as CSV"),
+    (b"%PDF", "a PDF document", EXPORT),
+    (b"{\\rtf", "an RTF document", EXPORT),
     (b"\x93NUMPY", "a NumPy array", "write it with numpy.savetxt"),
 )
-#: how texts of other kinds begin
+SAVE = "save its table as CSV"
 MARKUP = re.compile(r"\s*<(!doctype|html|table|head|body|meta|div|\?xml)\b", re.I)
 JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{])')
+#: how texts of other kinds begin, what they are, and what to do
+TEXTS = (
+    (MARKUP, "a web page or XML", SAVE),
+    (JSON, "JSON", SAVE),
+    (re.compile(r"\s*\\(documentclass|begin)\b"), "LaTeX", SAVE),
+    (
+        re.compile(r"\s*(%[^\r\n]*[\r\n]\s*)*@relation\b", re.I),
+        "an ARFF file",
+        "write its names in one line, in place of all lines up to @data",
+    ),
+    (
+        re.compile(
+            r"\s*(--[^\r\n]*[\r\n]\s*)*"
+            r"(insert\s+into|create\s+(table|database)|drop\s+table)\s",
+            re.I,
+        ),
+        "SQL",
+        EXPORT,
+    ),
+)
+#: archives in which R keeps its objects
+OF_R = (".rds", ".rda", ".rdata")
 BOOKS = dict.fromkeys((".xlsx", ".xlsm", ".xlsb"), "an Excel book")
 BOOKS[".ods"] = "an OpenDocument book"
+BOOKS[".numbers"] = "a Numbers book"
 #: how a file begins that ``git lfs`` has not fetched
 POINTER = b"version https://git-lfs"
 #: letters of Japanese and Korean
@@ -84,18 +128,31 @@ def read_bytes(path: Path) -> bytes:
             raise
         problem = getattr(error, "strerror", None) or str(error)
         raise FileError(f"{path}: {problem}", GIVE_PATH) from error
+    _check_bytes(data, path)
+    return data
+
+
+def _check_bytes(data: bytes, path: Path) -> None:
+    """Refuse the content of a file of another kind."""
     if data.startswith(POINTER):
         problem = f"{path} is a pointer of Git LFS, not the file itself"
         raise KerhrmError(problem, "fetch it: git lfs pull")
     for magic, what, cure in MAGIC:
-        if data.startswith(magic):
-            raise KerhrmError(f"{path} is {what}, not a CSV file", cure)
+        if not data.startswith(magic):
+            continue
+        if cure == ARCHIVE and path.suffix.lower() in OF_R:
+            what, cure = "an R data file", WITH_R
+        raise KerhrmError(f"{path} is {what}, not a CSV file", cure)
+    if data[257:262] == b"ustar":
+        raise KerhrmError(f"{path} is a tar archive, not a CSV file", ARCHIVE)
     if data.startswith(b"PK\x03\x04"):
         book = _book(data, path)
+        if path.suffix.lower() == ".npz":
+            problem = f"{path} holds NumPy arrays, and is not a CSV file"
+            raise KerhrmError(problem, "write one of them with numpy.savetxt")
         if book is None:
             raise KerhrmError(f"{path} is a zip archive, not a CSV file", ARCHIVE)
         raise KerhrmError(f"{path} is {book}, not a CSV file", SHEET)
-    return data
 
 
 def _book(data: bytes, path: Path) -> str | None:
@@ -106,6 +163,8 @@ def _book(data: bytes, path: Path) -> str | None:
         return BOOKS.get(path.suffix.lower())
     if any(name.startswith("xl/") for name in names):
         return BOOKS[".xlsx"]
+    if any(name.endswith(".iwa") for name in names):
+        return BOOKS[".numbers"]
     return BOOKS[".ods"] if "content.xml" in names else None
 
 
@@ -139,10 +198,9 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
             hint = "save it as CSV again: it is cut, or holds other things than text"
         problem = "cannot be read" if text is None else "has NUL bytes, read"
         raise KerhrmError(f"{path} {problem} as {used}", hint)
-    for pattern, what in ((MARKUP, "a web page or XML"), (JSON, "JSON")):
+    for pattern, what, cure in TEXTS:
         if pattern.match(text):
-            problem = f"{path} is {what}, not a CSV file"
-            raise KerhrmError(problem, "save its table as CSV")
+            raise KerhrmError(f"{path} is {what}, not a CSV file", cure)
     if not text.strip():
         raise KerhrmError(f"{path} is empty", "give a CSV file with a header and rows")
     return text

@@ -1,6 +1,7 @@
 """``kerhrm check``: a CSV file in, a report and a page out."""
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from kerhrm.check import check, read_table
 from kerhrm.cli import main
+from kerhrm.description.text import CHANGES, lines, to_html
 
 
 @pytest.fixture(scope="module")
@@ -217,3 +219,21 @@ def test_the_task_may_be_given(plain: pd.DataFrame) -> None:
     text = plain.assign(y=words)
     with pytest.raises(ValueError, match="a regression needs numbers; use task class"):
         check(text, "y", task="regression")
+
+
+def test_many_columns_or_none_that_varies_are_checked_without_a_warning(
+    plain: pd.DataFrame,
+) -> None:
+    random = np.random.default_rng(0)
+    noise = random.normal(size=(80, 120))
+    wide = pd.concat([plain, pd.DataFrame(noise).add_prefix("v")], axis=1)
+    constant = plain[["y"]].assign(c=1)
+    for table in (wide, constant):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            checked = check(table, "y")
+        described = "\n".join(lines(checked.model.describe()))
+        # of no column is there more to say than its standard deviation
+        assert f"{CHANGES}: none can be told" in described
+        assert "sd of the column" not in described
+        assert f"{CHANGES}: none can" in to_html(checked.model.describe())

@@ -83,6 +83,47 @@ def test_a_code_of_missing_targets_and_auxiliary_values_is_said(
     assert "column 'y'" not in facts_of(plain)
 
 
+def test_words_that_may_be_one_are_said_whatever_a_column_is_for(
+    plain: pd.DataFrame,
+) -> None:
+    words = ["Yes", "yes", "No", "No"] * 20
+    table = plain.assign(z=words)
+    said = "'Yes', 'yes' differ in case alone: write them alike if they are one"
+    for options in ({}, {"group": "z"}, {"auxiliary": "z"}):
+        assert facts_of(table, **options)["column 'z'"] == said
+    labels = plain.assign(y=["Yes", "yes"] * 40)
+    assert facts_of(labels)["column 'y'"] == said
+
+
+def test_rows_that_may_sum_up_others_are_said(plain: pd.DataFrame) -> None:
+    numbers = np.arange(80)
+    places = pd.Series(numbers).map(lambda number: f"place {number}")
+    places[79] = "Total"
+    found = dict(oddities(plain[["a"]].assign(z=places), plain["y"]))
+    assert found["z"].startswith("'Total' in 1 row: delete such rows if they sum up")
+    assert "differs in every row" in found["z"]
+
+
+def test_an_auxiliary_column_of_almost_numbers_is_said(plain: pd.DataFrame) -> None:
+    table = plain.assign(z=["1", "2", "3", "many"] * 20)
+    facts = facts_of(table, auxiliary="z")
+    assert "like numbers, but not 'many' in 20 rows" in facts["column 'z'"]
+
+
+@pytest.mark.parametrize("code", ["0001-01-01", "1900-01-01", "9999-12-31 23:59:59"])
+def test_a_date_that_may_mean_missing_is_said(code: str, plain: pd.DataFrame) -> None:
+    days = pd.date_range("2020-01-01", periods=80, unit="s").to_series(index=range(80))
+    days[::8] = pd.Timestamp(code)
+    said = f"{code[:10]} stands apart: does it mean missing? leave such cells empty"
+    features = plain[["a"]].assign(day=days)
+    assert dict(oddities(features, plain["y"]))["day"] == said
+    facts = facts_of(plain.assign(day=days), auxiliary="day")
+    assert facts["column 'day'"] == said
+    days[1:] = pd.Timestamp("2020-01-01")
+    once = plain[["a"]].assign(day=days)
+    assert "day" not in dict(oddities(once, plain["y"]))
+
+
 def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> None:
     days = pd.date_range("2024-01-01", periods=80)
     in_digits = days.strftime("%Y%m%d").astype(int)
@@ -197,6 +238,12 @@ def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
     [
         (["x", "y", "z", "x"] * 20, "got 3 labels, 'x', 'y', 'z'; merge"),
         ([1] * 80, "has one value, '1', in all rows"),
+        (
+            ["x", None] * 40,
+            "one value, 'x', and is empty in 40 rows; write the other l",
+        ),
+        (["Yes", "yes", "No", "No"] * 20, "3 labels.*; 'Yes', 'yes' differ in case al"),
+        ([None] * 80, "^0 of 80 rows have a target; give 20 such rows or more"),
         (pd.date_range("2020", periods=80).astype(str), "got dates or durations"),
         (pd.to_timedelta(range(80), "h"), "got dates or durations"),
         (2**60 + np.arange(80), r"whole numbers beyond 2\^53; subtract"),

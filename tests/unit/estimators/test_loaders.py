@@ -308,7 +308,7 @@ def test_embeddings_with_nan_are_told_by_column_and_row() -> None:
     x[17, 1] = np.nan
     model = KerHRMClassifier(**SMALL)
     rows = loader(x, LABELS.y)
-    with pytest.raises(KerhrmError, match=r"column 1 has missing .*1 rows, .* 17"):
+    with pytest.raises(KerhrmError, match=r"column 1 has missing .*1 row, .* 17"):
         model.fit(rows)
 
 

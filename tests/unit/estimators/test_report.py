@@ -208,7 +208,7 @@ def test_the_worst_group_decides(labels: Any) -> None:
     with pytest.raises(KerhrmError, match="give a DataFrame"):
         scoring(search, labels.x, labels.y)
     scoring_of_fewer_rows = worst_group_score(groups[1:])
-    with pytest.raises(KerhrmError, match="are missing in 1 rows"):
+    with pytest.raises(KerhrmError, match="are missing in 1 row"):
         scoring_of_fewer_rows(search, X, labels.y)
     with pytest.raises(KerhrmError, match="must be a pandas Series"):
         worst_group_score(labels.hidden)

@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Any, str]] = {
     ),
     "rows without an environment": (
         lambda m, x, y: plots.environments([None, *y[1:]], x, y),
-        "are missing in 1 rows",
+        "are missing in 1 row",
     ),
     "labels that explain nothing": (
         lambda m, x, y: plots.importance(y, x, y),
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "one fit": (lambda m, x, y: plots.agreement([m], x, y), "two fits or more; got 1"),
     "rows without a group": (
         lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]),
-        "are missing in 1 rows",
+        "are missing in 1 row",
     ),
     "groups that look alike": (
         lambda m, x, y: plots.group_errors(m, x, y, [1, "1"] * (len(y) // 2)),

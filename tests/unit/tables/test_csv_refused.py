@@ -133,6 +133,33 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "OpenDocument": (zipped("content.xml"), {}, "an OpenDocument book.*save the sheet"),
     "old Excel": (b"\xd0\xcf\x11\xe0\0", {}, "an Excel book"),
     "parquet": (b"PAR1\0", {}, "a parquet file, not a CSV file; read it with pandas"),
+    "Stata": (b"r\x02\1\0", {}, "a Stata file.* read it with pandas"),
+    "SPSS": (b"ASCII SPSS PORT FILE   \n", {}, "an SPSS file.* export its table"),
+    "SAS": (bytes(12) + b"\xc2\xea\x81\x60\xb3", {}, "a SAS file.* with pandas"),
+    "SAS transport": (b"HEADER RECORD*******LIB", {}, "a SAS transport file"),
+    "a pickle": (b"\x80\x04\x95", {}, "a pickle, not a CSV file; read it with pandas"),
+    "R": (b"RDX3\nX\n\0", {}, r"an R data file.* write it there with write.csv\("),
+    "one object of R": (b"X\n\0\0\0\3", {}, "an R data file"),
+    "MATLAB": (b"MATLAB 5.0 MAT-file, P", {}, "a MATLAB file.* with writetable"),
+    "tar": (bytes(257) + b"ustar\0", {}, "a tar archive.* unpack it"),
+    "Numbers": (zipped("Index/Tables/DataList.iwa"), {}, "a Numbers book.*save the sh"),
+    "ARFF": (
+        "% by me\n%\n@RELATION r\n@ATTRIBUTE a NUMERIC\n@DATA\n1\n",
+        {},
+        "an ARFF file.* its names in one line, in place of all lines up to @data",
+    ),
+    "SQL": (
+        "-- dump\n\nINSERT INTO t (a,b) VALUES (1,2);\n",
+        {},
+        "is SQL.* export its",
+    ),
+    "LaTeX": ("\\begin{tabular}{ll}\na & b\\\\\n", {}, "is LaTeX.* save its table"),
+    "RTF": ("{\\rtf1\\ansi a, b}\n", {}, "an RTF document.* export its table"),
+    "single quotes": (
+        "'a','b'\n'1','x,y'\n",
+        {},
+        "3 cells for 2 .* put cells that hold ',' into double quotes",
+    ),
     "a web page": ("<!DOCTYPE html>\n<table>", {}, "a web page or XML"),
     "JSON": ('[{"a": 1}, {"a": 2}]', {}, "is JSON"),
     "JSON lines": ('{"a": 1, "b": 2}\n', {}, "is JSON"),
@@ -197,6 +224,22 @@ def test_the_likely_encoding_is_named(
 def test_a_book_is_told_by_its_name_too(tmp_path: Path) -> None:
     path = written(tmp_path, b"PK\x03\x04x", "t.xlsx")
     with pytest.raises(KerhrmError, match="an Excel book"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (gzip.compress(b"RDX3"), "t.rds", "an R data file.* with write.csv"),
+        (gzip.compress(b"RDX3"), "t.RData", "an R data file"),
+        (zipped("a.npy"), "t.npz", "holds NumPy arrays.* with numpy.savetxt"),
+    ],
+)
+def test_an_archive_that_is_not_to_be_unpacked(
+    content: bytes, name: str, message: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, content, name)
+    with pytest.raises(KerhrmError, match=message):
         read_table(path)
 
 

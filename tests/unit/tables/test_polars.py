@@ -58,6 +58,7 @@ def test_decimals_times_and_categories() -> None:
             "decimal": numbers.cast(pl.Decimal(10, 2)),
             "time": [dt.time(1, 2), None, dt.time(3, 4)],
             "kind": pl.Series(letters, dtype=pl.Categorical),
+            "bytes": [b"x", b"y", None],
             "zone": [noon] * 3,
         }
     )
@@ -65,6 +66,7 @@ def test_decimals_times_and_categories() -> None:
     np.testing.assert_array_equal(frame["decimal"], [1.5, 2.5, np.nan])
     assert frame["time"].tolist() == ["01:02:00", None, "03:04:00"]
     assert frame["kind"].tolist() == letters
+    assert frame["bytes"].tolist() == ["x", "y", None]
     zones = frame["zone"]
     first = zones.iloc[0]
     assert first == pd.Timestamp("2020-01-01")

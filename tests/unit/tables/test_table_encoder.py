@@ -147,11 +147,13 @@ def test_dates_and_durations_are_days() -> None:
     [
         (CODES, ["1", "b"] * 30, "'c' must hold numbers, as in the fit; got 'b' in in"),
         (CODES, DAYS, "'c' must hold numbers, as in the fit; got '2020"),
+        (CODES, ["1,5"] * N, "'1,5' in .*; write plain numbers, such as 1234.5"),
+        (DAYS, ["31.12.2024"] * N, "write dates as 2024-12-31, or give pd.to_dat"),
         (DAYS, ["2020-01-01", "x"] * 30, "'c' must hold dates, .*got 'x' in index 1"),
         (DAYS, np.arange(N), "'c' must hold dates"),
         (DAYS, ["2020-01-01", "now"] * 30, "'c' must hold dates, .*got 'now' in"),
         (DAYS, ["-0044-03-15"] * N, "'c' must hold dates, .*got '-0044-03-15' in"),
-        (pd.to_timedelta(CODES, "D"), CODES, "'c' must hold durations"),
+        (pd.to_timedelta(CODES, "D"), CODES, "'c' must hold durations.*pd.to_timed"),
         (CODES, np.r_[np.inf, CODES[1:]], "column 'c' has .*index 0, with inf"),
     ],
 )
@@ -162,6 +164,8 @@ def test_values_of_another_kind_are_named(
     new = table(other)
     with pytest.raises(KerhrmError, match=message):
         encoder.transform(new)
+    with pytest.raises(KerhrmError, match="X has no rows; give one row or more"):
+        encoder.transform(new.head(0))
 
 
 @pytest.mark.parametrize(
@@ -172,6 +176,7 @@ def test_values_of_another_kind_are_named(
         (table(CODES * 1j), "column 'c' holds complex numbers"),
         (table(CODES).set_axis(["a", "a"], axis=1), "two columns are called 'a'"),
         (table(CODES).set_axis([1, "1"], axis=1), "two columns are called '1'"),
+        (table(CODES).head(0), "X has no rows; give one row or more"),
         (np.ones((N, 2)), "X must be a DataFrame; got ndarray"),
     ],
 )

@@ -55,7 +55,7 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     "masked rows": (list(MASKED), f"column 0 has {MISSING}"),
     "a masked value": (
         [[1.0, np.ma.masked], *X[1:].tolist()],
-        f"column 1 has {MISSING}.* in 1 rows, the first is row 0",
+        f"column 1 has {MISSING}.* in 1 row, the first is row 0",
     ),
     "NA": (FRAME.astype("Float64").mask(HOLES), f"column 'a' has {MISSING}"),
     "NA among objects": (

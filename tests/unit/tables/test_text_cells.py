@@ -1,6 +1,7 @@
 """Cells of text: truth values and numbers by what a whole column shows, and what
 counts as missing, which the report says."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.tables.almost import almost_numbers
 from kerhrm.tables.cells import read_cells, text_of
 from kerhrm.tables.dates import date_options, read_dates
+from kerhrm.tables.spelling import doubtful_words
 
 #: cells, the numbers that they are, and words of the note
 NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
@@ -88,6 +90,21 @@ TEXT: dict[str, tuple[list[Any], str | None]] = {
     "addresses": (["192.168.1.1", "10.0.0.1"], None),
     "times": (["10:30", "11:45"], "like times, as '10:30': write numbers, such as"),
     "seconds": (["13:05:00", "7:00:59.5", "x"], "like times, as '13:05:00'"),
+    "durations of pandas": (
+        ["2 days 03:00:00", "-1 days +23:30:00", "0 days"],
+        "like times, as '2 days 03:00:00'",
+    ),
+    "durations of Python": (["1 day, 0:00:00", "3:00:05.5"], "like times"),
+    "durations of ISO 8601": (["PT1H30M", "P1DT2H", "P1Y6M"], "like times"),
+    "durations in words": (["2h 30m", "1 hr 5 min", "3h 0m"], "like times"),
+    "fractions": (["1/2", "1 3/4", "2/3"], "like fractions, as '1/2': write decimal"),
+    "fractions in one sign": (["½", "2¼", "3"], "like fractions, as '½'"),
+    "two numbers": (["120/80", "135 / 90"], "or a column for each part"),
+    "seasons": (["2019/20", "2020/21"], None),
+    "errors": (["1.5±0.2", "2.5 +/- 0.1"], "numbers with their errors, as '1.5±0.2'"),
+    "powers": (["1.5x10^3", "2 × 10⁻⁴", "2*10^5"], "write them as 1.5e3"),  # noqa: RUF001
+    "codes with letters around": (["P1D", "P2D", "P3W"], None),
+    "a total": (["1", "2", "3", "Total:"], "delete such rows if they sum up others, e"),
     "kilograms": (["70.1 kg", "1,070 kg"], "written as '70.1 kg', '1,070 kg': write"),
     "thousands of K": (["59.9K", "1.2M", "3"], "written as '59.9K', '1.2M': write pl"),
     "a sign behind": (["0.66-", "1.5", "2-", "3-"], "with the minus in front"),
@@ -138,6 +155,49 @@ def test_truth_values_and_words_that_are_categories() -> None:
     assert found["asked"] == ["yes", None, "no"]
     note = "missing in 1 row: '?'"
     assert read.notes == {"told": note, "asked": note}
+
+
+def test_bytes_are_their_text() -> None:
+    """As HDF5 and SAS files give cells."""
+    cells = {"a": [b"x", None, "\N{LATIN SMALL LETTER E WITH ACUTE}".encode()]}
+    table = pd.DataFrame(cells | {"n": [b"1.5", b"2", b"?"]})
+    read = read_cells(table)
+    assert read.table["a"].tolist() == [
+        "x",
+        None,
+        "\N{LATIN SMALL LETTER E WITH ACUTE}",
+    ]
+    np.testing.assert_array_equal(read.table["n"], [1.5, 2, np.nan])
+    assert text_of(b"x") == "x"
+
+
+def test_a_large_whole_number_is_read_as_it_is_without_a_note() -> None:
+    digits = str(2**53 + 1)
+    read = read_cells(pd.DataFrame({"a": [digits, None, "7"]}))
+    assert read.table["a"].tolist() == [2**53 + 1, pd.NA, 7]
+    assert read.notes == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["Male", "male ", "MALE", "f"], "'Male', 'male', 'MALE' differ in case alone"),
+        (["a", "A", "b", "B", "c"], "'a', 'A' .* alone, as do spellings of 1 other w"),
+        (["x", "Total", "Total", "Grand total."], "'Total', 'Grand .*in 3 rows: delet"),
+        (["NA", "na", "x"], None),
+        (["total loss", "sums", "x"], None),
+        ([1, 2, True], None),
+    ],
+)
+def test_words_that_may_be_one_or_sum_up_rows_are_said(
+    words: list[Any], said: str | None
+) -> None:
+    for column in (pd.Series(words, dtype=object), pd.Series(pd.Categorical(words))):
+        found = doubtful_words(column)
+        if said is None:
+            assert found is None
+        else:
+            assert re.match(said, str(found))
 
 
 def test_a_given_decimal_sign_must_fit() -> None:
