@@ -33,7 +33,11 @@ NO_NUMBER = MISSING | {"-", "--", "—", ".", "..", "none", "nil", "unknown"}
 TRUTH = {"true": True, "false": False}
 EXACT = 2**53  #: larger whole numbers share their float64 with others
 
-CONTAINERS = (list, dict, set, tuple, np.ndarray)  #: cells that are no values
+#: cells that are no values
+CONTAINERS = (
+    *(list, dict, set, frozenset, tuple, bytearray, memoryview),
+    *(np.ndarray, pd.Series, pd.DataFrame, pd.Index),
+)
 
 #: how codes begin that are numbers, too, as 01234 and 12E3; programs write 1.2e+04
 LIKE_CODE = r"(?:[+-]?0\d|\d+[eE]\d)"
@@ -221,10 +225,12 @@ def plain(column: pd.Series) -> pd.Series:
     where = f"column {str(column.name)!r}"
     column = _in_usual_precision(column)
     kind = infer_dtype(column, skipna=True)
-    if kind == "complex":
+    is_object = is_object_dtype(column.dtype)
+    has_complex = is_object and any(isinstance(cell, complex) for cell in column)
+    if kind == "complex" or has_complex:
         problem = f"{where} holds complex numbers"
         raise KerhrmError(problem, "use a column for each of their parts")
-    if not is_object_dtype(column.dtype):
+    if not is_object:
         return column
     has_containers = any(isinstance(cell, CONTAINERS) for cell in column)
     if has_containers:

@@ -199,7 +199,7 @@ def _kind(column: pd.Series) -> str:
         # whole numbers among objects are codes
         whole = values.dropna() % 1 == 0
         return "text" if whole.all() else "number"
-    if values.dtype.kind in "mM":
+    if values.dtype.kind in "mM" or isinstance(values.dtype, pd.PeriodDtype):
         return _kind(values)
     return "text"
 
@@ -244,6 +244,8 @@ def indistinct(column: pd.Series) -> bool:
 
 def _days(column: pd.Series) -> np.ndarray:
     """Dates as days since 1970 (n,), whatever their unit; NaN: missing."""
+    if types.infer_dtype(column, skipna=True) == "period":
+        column = plain(column)
     if isinstance(column.dtype, pd.PeriodDtype):
         column = starts(column)
     if column.dtype.kind != "M":

@@ -102,7 +102,12 @@ SAME: dict[str, tuple[Any, list[Any]]] = {
         [
             MONTHS,
             MONTHS.strftime("%Y-%m"),
+            objects(pd.period_range("2020-01", periods=N, freq="M")),
         ],
+    ),
+    "periods among objects": (
+        objects([None, *pd.period_range("2020-02", periods=N - 1, freq="M")]),
+        [MONTHS.where(np.arange(N) > 0)],
     ),
     "days among objects": (
         objects(datetime.date(2020, 1, day) for day in DAYS_OF_JANUARY),
@@ -173,6 +178,9 @@ def test_values_of_another_kind_are_named(
     [
         (table([[1]] * N), "column 'c' holds lists"),
         (table([{}] * N), "column 'c' holds lists"),
+        (table([bytearray(b"a")] * N), "column 'c' holds lists"),
+        (table([CODES[:1] * 1j, 1.5] * (N // 2)), "column 'c' holds lists"),
+        (table([2j, 1.5] * (N // 2)), "column 'c' holds complex numbers"),
         (table(CODES * 1j), "column 'c' holds complex numbers"),
         (table(CODES).set_axis(["a", "a"], axis=1), "two columns are called 'a'"),
         (table(CODES).set_axis([1, "1"], axis=1), "two columns are called '1'"),
