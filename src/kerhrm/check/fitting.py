@@ -33,6 +33,7 @@ from kerhrm.tables.copies import copied, repeated, split
 from kerhrm.tables.dates import digit_dates
 from kerhrm.tables.oddities import (
     missing_code,
+    notes_of,
     oddities,
     without_notes,
 )
@@ -262,7 +263,7 @@ def _facts_of_columns(
     groups: pd.Series | None,
 ) -> dict[str, str]:
     """What is odd about columns."""
-    notes = table.attrs.get("notes", {}) | data.notes
+    notes = notes_of(table) | data.notes
     data.features.attrs["notes"] = notes
     odd = dict(oddities(data.features, data.y, data.task == "regression"))
     for name in dict.fromkeys((roles.target, *roles.others)):

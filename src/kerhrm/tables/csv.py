@@ -66,7 +66,7 @@ def read_table(
     """Read a CSV file.
 
     What was read in a way that the file does not show stands in ``attrs["notes"]``, by
-    column.
+    column; the number of rows stands in ``attrs["rows"]``.
 
     Parameters
     ----------
@@ -121,6 +121,7 @@ def read_table(
             note = f"{note}; {notes[numeric]}"
         notes[numeric] = note
     read.table.attrs["notes"] = notes
+    read.table.attrs["rows"] = len(read.table)
     return read.table
 
 

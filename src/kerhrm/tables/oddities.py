@@ -33,7 +33,7 @@ def oddities(
     By default its values say whether it is a ``regression``.
     Notes on how cells were read, ``features.attrs["notes"]``, come first.
     """
-    notes = features.attrs.get("notes", {})
+    notes = notes_of(features)
     features = without_notes(features)
     searched = _searched(features, y)
     if regression is None:
@@ -53,6 +53,16 @@ def oddities(
         text = "; ".join(filter(None, texts))
         if text:
             yield str(name), text
+
+
+def notes_of(table: pd.DataFrame) -> dict[str, str]:
+    """Notes on how cells were read; of a part of a file's rows, that they are the
+    file's."""
+    notes: dict[str, str] = table.attrs.get("notes", {})
+    n_rows = len(table)
+    if table.attrs.get("rows", n_rows) == n_rows:
+        return notes
+    return {name: f"in the whole file {note}" for name, note in notes.items()}
 
 
 def without_notes(table: pd.DataFrame) -> pd.DataFrame:

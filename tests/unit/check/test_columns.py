@@ -1,6 +1,7 @@
 """What ``kerhrm check`` says of columns and targets, whatever their names and types."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from kerhrm.check import check, oddities
+from kerhrm.check import check, oddities, read_table
 from kerhrm.errors import KerhrmError
 
 NAMES = [
@@ -67,6 +68,17 @@ def test_what_is_read_is_said_of_every_column(plain: pd.DataFrame) -> None:
     word.loc[3, "y"] = "refused"
     with pytest.raises(ValueError, match="but not 'refused' in 1 row: leave such"):
         check(word, "y")
+
+
+def test_notes_of_a_part_of_a_file_are_the_file_s(
+    plain: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    plain.assign(z=["x", "?"] * 40).to_csv(path, index=False)
+    table = read_table(path)
+    assert facts_of(table)["column 'z'"].startswith("missing in 40 rows: '?'")
+    part = facts_of(table.head(50))["column 'z'"]
+    assert part.startswith("in the whole file missing in 40 rows: '?'")
 
 
 def test_a_code_of_missing_targets_and_auxiliary_values_is_said(
