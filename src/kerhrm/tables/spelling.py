@@ -14,8 +14,6 @@ TOTALS = frozenset(
     | {"итого", "всего", "合计", "总计", "合計", "総計", "합계"}
 )
 DELETE = "delete such rows if they sum up others"
-
-
 #: what to do about single cells
 CORRECT = "leave such cells empty, or correct them"
 
