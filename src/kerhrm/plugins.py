@@ -21,6 +21,25 @@ PLACES = "KERHRM_PLUGINS"  #: variable with the folders of packages that count
 HINT = 'write "module:name" of something that Python can import'
 
 
+@contextlib.contextmanager
+def of_others() -> Iterator[None]:
+    """Import code of others.
+
+    What it prints goes to standard error, as standard output is the commands' own, and
+    a folder that it goes to is left again.
+    """
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:  # it has been deleted
+        folder = ""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if folder:
+            os.chdir(folder)
+
+
 def load_entry(entry: str) -> Any:
     """Import the object that ``"module:name"`` names.
 
@@ -30,7 +49,7 @@ def load_entry(entry: str) -> Any:
         raise KerhrmError(f"{shown(entry, 100)} is not an entry point", HINT)
     module, _, name = entry.partition(":")
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with of_others():
             return getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # the module's code may do anything
         what = shortened(f"{type(error).__name__}: {error}", 200)
@@ -228,8 +247,7 @@ class Registry(Mapping[str, T]):
             if point.name in self._built_in or point.name in plugins:
                 raise KerhrmError(f"{where}: the name is taken", hint)
             try:
-                # standard output is the commands' own
-                with contextlib.redirect_stdout(sys.stderr):
+                with of_others():
                     plugin = point.load()
                 if self._check:
                     self._check(point.name, plugin)

@@ -4,6 +4,7 @@ compete."""
 import argparse
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +245,7 @@ def _compete(options: argparse.Namespace) -> None:
 
     if options.new:
         write_template(options.file)
-        print(f"kerhrm compete {options.file}")
+        print(f"kerhrm compete {shlex.quote(str(options.file))}")
         return
     contest = Contest(
         options.file,

@@ -1,9 +1,8 @@
 """Every learner's hyperparameters by every criterion it can have, and the scores of
 all."""
 
-import yaml
-
 from kerhrm.files import write_text
+from kerhrm_paper.config.strict_yaml import dump
 from kerhrm_paper.evaluation.selection import best, search
 from kerhrm_paper.runs.job import job, run_folder
 
@@ -13,7 +12,5 @@ with job(snakemake):
     text = scores.to_csv(index=False)
     write_text(snakemake.output.scores, text)
     selected = best(scores)
-    content = yaml.safe_dump(
-        selected, sort_keys=False, default_flow_style=None, width=100
-    )
+    content = dump(selected, default_flow_style=None, width=100)
     write_text(snakemake.output.selected, content)

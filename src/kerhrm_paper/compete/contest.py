@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import write_text
@@ -22,10 +21,10 @@ from kerhrm_paper.compete import template
 from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.method_file import load_method
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
-from kerhrm_paper.compete.published import published_scores
+from kerhrm_paper.compete.published import published_fits, published_scores
 from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
 from kerhrm_paper.config.config import load_config
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.strict_yaml import dump, read_yaml
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.evaluation.comparisons import PROPOSED
 from kerhrm_paper.reporting import figures
@@ -33,10 +32,11 @@ from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.reporting.seed_figure import every_seed
 from kerhrm_paper.runs import costs, provenance
 from kerhrm_paper.runs.arrays import reading
-from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, holder
+from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, acquire, holder
 
 FOLDER = Path("results/compete")
 REFERENCE = Path("results/reference")
+LOCK = "contest.lock"  #: of the contest that is at work, in a method's folder
 TIMEOUT = 10.0  #: minutes of a fit
 MANY = 10  #: settings, too many for a figure with a panel each
 
@@ -109,6 +109,16 @@ class Contest:
 
         Raises KerhrmError if Snakemake fails; the same command continues then.
         """
+        path = self.folder / LOCK
+        lock = acquire(path)
+        if lock is None:
+            raise _at_work(f"kerhrm compete is at work in {self.folder}", holder(path))
+        try:
+            return self._hold()
+        finally:
+            lock.release()
+
+    def _hold(self) -> Results:
         self._check_alone()
         self.method.install(self.folder / "site")
         published: dict[str, Path] = {}
@@ -148,9 +158,7 @@ class Contest:
             for path in self.folder.glob(pattern):
                 if who := holder(path):
                     run = path.parents[1]
-                    problem = f"Snakemake is at work in {run} ({who})"
-                    hint = "wait until it has ended, or stop it, or rename the method"
-                    raise KerhrmError(problem, hint)
+                    raise _at_work(f"Snakemake is at work in {run}", who)
 
     # --- steps -----------------------------------------------------------------------
 
@@ -193,8 +201,7 @@ class Contest:
     ) -> None:
         """Run Snakemake with a further file of configuration."""
         file = self.folder / name
-        tree = dict(layer)
-        text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None)
+        text = dump(layer, default_flow_style=None)
         write_text(file, text)
         # without -P a random.py in this folder would hide Python's
         command = [sys.executable, "-P", "-m", "snakemake", *targets]
@@ -290,11 +297,12 @@ class Contest:
         published."""
         found: dict[Cell, float] = {}
         if published:
-            found |= self._published_costs(published)
+            found |= self._published_costs()
         fits = []
-        for name in self.names:
-            file = f"scores/{name}.csv.gz"
-            record = provenance.read(self.run.folder, file)
+        # of earlier contests, too: the tables may share jobs
+        files = self.run.folder.glob("scores/*.csv.gz")
+        for path in sorted(files):
+            record = provenance.read(self.run.folder, f"scores/{path.name}")
             if not record:
                 continue
             params = record["params"]
@@ -307,22 +315,23 @@ class Contest:
         measured = costs.measured(self.run.folder)
         return found | seconds_a_fit(measured, fits)
 
-    def _published_costs(self, published: Mapping[str, Path]) -> dict[Cell, float]:
+    def _published_costs(self) -> dict[Cell, float]:
         """Seconds of a fit of the other learners; none if the configuration is
         refused."""
         try:
             config = load_config({"preset": self.preset})
         except KerhrmError:
             return {}
-        fits = []
-        for name in published:
-            for row in config.tables[name].rows:
-                cell = config.learner(row.data, row.learner)
-                n_seeds = cell.n_seeds
-                fits_of_row = Fits(row.data, row.learner, row.trained, n_seeds)
-                fits.append(fits_of_row)
+        fits = published_fits(config, Run(REFERENCE), self.preset)
         measured = costs.stored(REFERENCE / costs.FILE)
         return seconds_a_fit(measured, fits)
+
+
+def _at_work(what: str, who: str | None) -> KerhrmError:
+    """Error of a contest whose method another process works on."""
+    problem = f"{what} ({who or 'another process'})"
+    hint = "wait until it has ended, or stop it, or rename the method"
+    return KerhrmError(problem, hint)
 
 
 def _made(tables: Mapping[str, Any]) -> list[str]:

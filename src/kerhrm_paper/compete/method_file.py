@@ -16,14 +16,21 @@ from kerhrm.errors import FileError, KerhrmError, shortened, shown
 from kerhrm.files import write_text
 from kerhrm.methods.base import Method
 from kerhrm.methods.registry import METHODS, check_method
+from kerhrm.plugins import of_others
 from kerhrm_paper.config.fields import check_base
-from kerhrm_paper.config.nameable import nameable
+from kerhrm_paper.config.layout import CHECKOUT, reserved
+from kerhrm_paper.config.nameable import Schema, nameable
 from kerhrm_paper.config.rows import plain
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import Tree
 
 CANDIDATES = 8  #: of every method, at most
 GROUP = "kerhrm.methods"  #: of the entry points
+#: hint for candidates that a folder cannot be called after
+NAMEABLE = (
+    "let candidates differ in finite numbers, short texts, truth values or lists of "
+    "them, from which train builds what it needs"
+)
 
 
 @dataclass(frozen=True)
@@ -155,7 +162,7 @@ def _imported(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with of_others():
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the file's code may do anything
         del sys.modules[name]
@@ -195,7 +202,10 @@ def _check_name(name: str, learners: Collection[str]) -> None:
     try:
         check_base(name)
     except ValueError as error:
-        raise KerhrmError(f"the name {shown(name)} {error}", "rename it") from error
+        raise KerhrmError(f"the name {shown(name)}: {error}", "rename it") from error
+    if reserved(CHECKOUT).fullmatch(name):
+        problem = f"the name '{name}' is reserved for the workflow's own files"
+        raise KerhrmError(problem, "give yours another name")
     every_name = (*METHODS, *learners)
     taken = {known.casefold() for known in every_name}
     if name.casefold() in taken:
@@ -207,10 +217,21 @@ def _check_title(title: Any, titles: Collection[str]) -> None:
     """Refuse what cannot name the rows of a method."""
     if not isinstance(title, str) or not plain(title):
         raise KerhrmError(f"it must be a text; got {shown(title)}", "write a name")
+    if not title.isprintable():  # a line break would end a row of a table
+        problem = f"it must be on one line, of signs that print; got {shown(title)}"
+        raise KerhrmError(problem, "write another")
     is_taken = plain(title) in map(plain, titles)
     if is_taken or title.startswith("ref: "):
         problem = f"rows of tables are called {title!r} already"
         raise KerhrmError(problem, "choose another")
+
+
+def _check_nameable(options: Tree, schema: Schema) -> None:
+    """Refuse options of which a folder's name can say nothing."""
+    for key in options:
+        if key not in schema:
+            problem = f"option {key} has values that cannot stand in a folder's name"
+            raise KerhrmError(problem)
 
 
 def _check_candidates(candidates: Any, method: Method) -> None:
@@ -226,10 +247,17 @@ def _check_candidates(candidates: Any, method: Method) -> None:
     schema = nameable(method.options)
     numbers: dict[str, int] = {}
     for number, candidate in enumerate(candidates):
-        parsed = method.options.parse(candidate, where=f"number {number}: ")
+        where = f"number {number}: "
+        parsed = method.options.parse(candidate, where=where)
         values = parsed.model_dump(mode="json")
         given = {key: values[key] for key in candidate}
-        name = spell(method.name, given, schema)
+        if len(candidates) == 1:  # its options are those of the learner itself
+            continue
+        try:
+            _check_nameable(given, schema)
+            name = spell(method.name, given, schema)
+        except KerhrmError as error:
+            raise KerhrmError(f"{where}{error.problem}", NAMEABLE) from error
         if name in numbers:
             problem = f"number {number} is the same as number {numbers[name]}"
             raise KerhrmError(problem, "leave one out")

@@ -4,6 +4,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from kerhrm_paper.compete.configuration import seeds
+from kerhrm_paper.compete.ranks import Fits
+from kerhrm_paper.config.config import Config
 from kerhrm_paper.reporting.run import Run
 
 
@@ -38,3 +40,34 @@ def published_scores(
             reasons[name] = f"its scores are published for other seeds on {data}"
             files.pop(name, None)
     return files, reasons
+
+
+def published_fits(config: Config, run: Run, preset: str) -> list[Fits]:
+    """The fits that the published costs are of.
+
+    Those of all tables of the preset, as a job trains what several of them show.  A
+    learner of today's configuration without a published row was not trained then.
+
+    Parameters
+    ----------
+    config : Config
+        Of the preset.
+    run : Run
+        What is published.
+    preset : str
+        Tables of others do not count.
+    """
+    fits = []
+    for name, view in config.tables.items():
+        is_published = run.has(f"scores/{name}.csv.gz")
+        if not is_published or run.preset(name) != preset:
+            continue
+        scores = run.scores(name)
+        known = set(zip(scores["data"], scores["learner"], strict=True))
+        for row in view.rows:
+            if (row.data, row.learner) not in known:
+                continue
+            n_seeds = config.learner(row.data, row.learner).n_seeds
+            of_row = Fits(row.data, row.learner, row.trained, n_seeds)
+            fits.append(of_row)
+    return fits

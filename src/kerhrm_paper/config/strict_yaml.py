@@ -82,6 +82,29 @@ for _tag, _pattern, _first in (
     )
 
 
+class _Dumper(yaml.SafeDumper):
+    """Plain values, of which texts are quoted that would be read as numbers."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    tag = "tag:yaml.org,2002:str"
+    first = text[:1]
+    resolvers = _Loader.yaml_implicit_resolvers.get(first, [])
+    is_other = any(pattern.match(text) for _, pattern in resolvers)
+    return dumper.represent_scalar(tag, text, style="'" if is_other else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def dump(tree: Mapping[str, Any], **style: Any) -> str:
+    """A mapping as YAML that :func:`read_yaml` reads as it was, in its order.
+
+    ``style`` are keywords of :func:`yaml.dump`.
+    """
+    return str(yaml.dump(tree, Dumper=_Dumper, sort_keys=False, **style))
+
+
 def read_yaml(path: Path) -> Tree:
     """Read a YAML mapping, empty if the file is.
 

@@ -222,10 +222,11 @@ def _parsed(path: Path) -> ast.Module:
     """Syntax tree, without docstrings, of a Python file or of a
     notebook's code cells."""
     try:
-        text = path.read_text(encoding="utf-8")
+        code: bytes | str = path.read_bytes()  # whose encoding Python finds out
         if path.suffix == ".ipynb":
-            text = _code_of_notebook(text)
-        tree = ast.parse(text)
+            text = path.read_text(encoding="utf-8")
+            code = _code_of_notebook(text)
+        tree = ast.parse(code)
     except SyntaxError as error:
         problem = f"{path}, line {error.lineno}: {error.msg}"
         raise KerhrmError(problem, "correct it") from error

@@ -9,6 +9,7 @@ empty or says why there are none.
 import contextlib
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -24,8 +25,8 @@ from kerhrm.errors import KerhrmError, shortened
 from kerhrm.networks.base import resolve_device
 from kerhrm.plugins import load_entry
 from kerhrm_paper.runs.arrays import save_arrays
-from kerhrm_paper.runs.inputs import inputs_of
-from kerhrm_paper.runs.predicting import predict
+from kerhrm_paper.runs.checkpoints import Result
+from kerhrm_paper.runs.predicting import trained
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication
 
@@ -39,13 +40,19 @@ def main() -> None:
     copy_of_stdout = os.dup(sys.stdout.fileno())
     answers = os.fdopen(copy_of_stdout, "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # nor may it read a request, or wait for a line that nobody types
+    copy_of_stdin = os.dup(sys.stdin.fileno())
+    requests = os.fdopen(copy_of_stdin, encoding="utf-8")
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
+    this = os.getpid()
 
     def answer(**facts: str) -> None:
         text = json.dumps(facts)
         answers.write(f"{text}\n")
         answers.flush()
 
-    line = sys.stdin.readline()
+    line = requests.readline()
     job = json.loads(line)
     torch.set_num_threads(job["threads"])
     data = Replication.load(job["data"])
@@ -53,33 +60,51 @@ def main() -> None:
     replicates = Replicates(job["files"], data, device)
     answer(reason="")
     with threadpool_limits(job["threads"]):
-        for line in sys.stdin:
+        for line in requests:
             request = json.loads(line)
-            facts = _fit(replicates, **request)
+            path = Path(request["path"])
+            arrays, facts = _fit(replicates, request["learner"], request["s"])
+            if os.getpid() != this:  # the method has forked, and this is the copy
+                os._exit(0)
+            if arrays is not None:
+                save_arrays(path, arrays)
             answer(**facts)
 
 
 def _fit(
-    replicates: Replicates, learner: Mapping[str, Any], s: int, path: str
-) -> dict[str, str]:
-    """Save the predictions of a learner on replicate s; return why there are none, and
-    the traceback for the log."""
+    replicates: Replicates, learner: Mapping[str, Any], s: int
+) -> tuple[Result | None, dict[str, str]]:
+    """Predictions of a learner on replicate s; why there are none, and the traceback
+    for the log."""
     entries = learner["entries"]
     try:
         fit = load_entry(entries["train"])
         make_options = load_entry(entries["options"])
         options = make_options(**learner["options"])
-        inputs = inputs_of(replicates, s)
-        fitted = fit(inputs, options)
-        predictions = predict(replicates, s, fitted, learner)
+        predictions = trained(replicates, s, fit, options, learner)
+        return predictions.arrays(), {"reason": ""}
     except KerhrmError as error:
-        reason = shortened(str(error), LENGTH)
-        return {"reason": reason}
-    except (Exception, SystemExit) as error:  # a method's code may raise anything
-        reason = shortened(f"{type(error).__name__}: {error}", LENGTH)
-        return {"reason": reason, "traceback": traceback.format_exc()}
-    save_arrays(Path(path), predictions.arrays())
-    return {"reason": ""}
+        return None, {"reason": _shown(str(error))}
+    # a method's code may raise anything; Ctrl-C does not come here
+    except BaseException as error:
+        name = type(error).__name__
+        try:
+            parts = [name, *filter(None, [str(error)])]
+            log = traceback.format_exc()
+        except Exception:  # an error that has no text
+            parts = [name]
+            log = name
+        reason = ": ".join(parts)
+        return None, {"reason": _shown(reason), "traceback": log}
+
+
+def _shown(reason: str) -> str:
+    """A reason as tables can hold it: on one line, and of signs that print."""
+    characters = []
+    for character in shortened(reason, LENGTH):
+        is_shown = character.isprintable()
+        characters.append(character if is_shown else ascii(character)[1:-1])
+    return "".join(characters)
 
 
 def _end_with_parent() -> None:
@@ -89,6 +114,8 @@ def _end_with_parent() -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
+        if os.getpgid(0) == os.getpid():  # with all that the method has started
+            os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

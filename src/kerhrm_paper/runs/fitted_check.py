@@ -15,6 +15,8 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.methods.inputs import Fitted
 
+ROUNDING = 1e-3  #: of memberships
+
 
 def check_fitted(
     fitted: Any, learner: Mapping[str, Any], problem: Problem | None, n_points: int
@@ -91,10 +93,20 @@ def _check_environments(memberships: Any, n_points: int) -> None:
         text += " K), a row for each training and validation point"
         text += f"; got {_kind(memberships)}"
         raise KerhrmError(text, "give memberships of both parts, in this order")
+    hint = "give every point memberships from 0 to 1"
+    if memberships.is_complex() or memberships.layout != torch.strided:
+        text = "environments of its Fitted must be a dense tensor of real numbers"
+        raise KerhrmError(text, hint)
     is_finite = torch.isfinite(memberships)
     if not bool(is_finite.all()):
         text = "environments of its Fitted must be finite; got NaN or infinity"
-        raise KerhrmError(text, "give every point memberships from 0 to 1")
+        raise KerhrmError(text, hint)
+    known = memberships.detach()
+    lowest, highest = float(known.min()), float(known.max())
+    if lowest < -ROUNDING or highest > 1 + ROUNDING:
+        text = "environments of its Fitted must be memberships from 0 to 1"
+        text += f"; got {lowest:.4g} to {highest:.4g}"
+        raise KerhrmError(text, hint)
 
 
 def _check_chosen(fitted: Fitted) -> None:
@@ -124,13 +136,21 @@ def check_output(output: Any, name: str, n_points: int) -> np.ndarray:
     if not output.dtype.is_floating_point:
         text = f"output {name} must hold real numbers; got {output.dtype}"
         raise KerhrmError(text, "return a tensor of floats")
-    return np.asarray(output.cpu().numpy())
+    if output.layout != torch.strided:
+        text = f"output {name} must be a dense tensor; got {output.layout}"
+        raise KerhrmError(text, "let the function return output.to_dense()")
+    output = output.detach().cpu()
+    if output.dtype == torch.bfloat16:  # which NumPy does not have
+        output = output.float()
+    return np.asarray(output.numpy())
 
 
 def as_number(value: Any) -> np.ndarray:
     """A choice as an array."""
     if isinstance(value, Tensor):
         value = value.detach().cpu()
+        if value.dtype == torch.bfloat16:
+            value = value.float()
     return np.asarray(value)
 
 

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,9 @@ from kerhrm_paper.runs.arrays import load_arrays
 from kerhrm_paper.runs.checkpoints import Result
 from kerhrm_paper.runs.predictions import Predictions
 from kerhrm_paper.runs.replicates import Replicates
+
+CLOSING = 10.0  #: seconds that a process may take to end
+LONGEST = 86400.0  #: seconds for which select can wait
 
 log = logging.getLogger("kerhrm")
 
@@ -52,7 +56,10 @@ class FitProcess:
 
     def __init__(self, files: Any, params: Any, folder: Path) -> None:
         self._job = {
-            "files": {name: str(file) for name, file in files.items() if file},
+            # a method may change the folder in which it runs
+            "files": {
+                name: os.path.abspath(file) for name, file in files.items() if file
+            },
             "data": params.data,
             "device": params.device,
             "threads": params.threads,
@@ -87,11 +94,18 @@ class FitProcess:
         return Answer(arrays)
 
     def end(self) -> None:
-        """Kill the process, if it runs."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        """Kill the process, if it runs, and those that the method has started."""
+        process = self._process
+        if process is None:
+            return
+        self._process = None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        process.wait()
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
@@ -122,9 +136,14 @@ class FitProcess:
         end = None if seconds is None else time.monotonic() + seconds
         line = b""
         while not line.endswith(b"\n"):
-            left = None if end is None else max(0.0, end - time.monotonic())
+            left = None
+            if end is not None:
+                rest = max(0.0, end - time.monotonic())
+                left = min(rest, LONGEST)
             readable, _, _ = select.select([file], [], [], left)
             if not readable:
+                if left == LONGEST:
+                    continue
                 raise TimeoutError
             part = os.read(file, 65536)
             if not part:
@@ -134,9 +153,15 @@ class FitProcess:
 
     def _ended(self) -> str:
         """Why the process has ended by itself."""
-        assert self._process is not None
-        status = self._process.wait()
-        self._process = None
+        process = self._process
+        assert process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            # it has closed its end of the pipe, and may still be about to end
+            process.wait(CLOSING)
+        status = process.returncode
+        self.end()
+        if status is None:
+            return "the process of the fit closed its files"
         return f"the process of the fit ended with status {status}"
 
 

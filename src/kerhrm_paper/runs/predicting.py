@@ -1,6 +1,7 @@
 """Outputs of a trained learner at all points of a replicate."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,52 @@ from torch import Tensor
 
 from kerhrm.algorithm.records import predict_linear
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.inputs import Fitted
+from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm_paper.runs.fitted_check import as_number, check_fitted, check_output
+from kerhrm_paper.runs.inputs import inputs_of
 from kerhrm_paper.runs.predictions import Predictions
 from kerhrm_paper.runs.replicates import Replicates
 
 #: where the points of each part are
 FILES = {"train": "train", "validation": "validation", "test": "test_inputs"}
+
+
+def trained(
+    replicates: Replicates,
+    s: int,
+    train: Callable[[Inputs, Any], Any],
+    options: Any,
+    learner: Mapping[str, Any],
+) -> Predictions:
+    """Train a method on one replicate, and predict.
+
+    The generators that Python, NumPy and PyTorch share begin at the replicate's seed,
+    so that a method that draws from them repeats, whatever ran before it.
+
+    Parameters
+    ----------
+    replicates : Replicates
+        Points and features.
+    s : int
+        Number of the replicate.
+    train : callable
+        The method's.
+    options : Options
+        The method's.
+    learner : mapping
+        As for :func:`predict`.
+
+    Returns
+    -------
+    Predictions
+        Outputs, choices and memberships.
+    """
+    inputs = inputs_of(replicates, s)
+    random.seed(inputs.seed)
+    np.random.seed(inputs.seed % 2**32)
+    torch.manual_seed(inputs.seed)
+    fitted = train(inputs, options)
+    return predict(replicates, s, fitted, learner)
 
 
 def predict(
@@ -76,8 +116,8 @@ def _predictions(
     choices = [float(as_number(value)) for value in values]
     memberships = None
     if fitted.environments is not None:
-        environments = fitted.environments.cpu().numpy()
-        memberships = environments.astype(np.float32)
+        environments = fitted.environments.detach().cpu()
+        memberships = environments.to(torch.float32).numpy()
     iterations = {}
     if learner["iterates"]:
         iterations = _iterations(fitted, features)

@@ -14,7 +14,7 @@ from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 from kerhrm_paper.runs.inputs import inputs_of
 from kerhrm_paper.runs.iterations import load_iterations
 from kerhrm_paper.runs.limited import FitProcess, failed, fit_process
-from kerhrm_paper.runs.predicting import predict
+from kerhrm_paper.runs.predicting import predict, trained
 from kerhrm_paper.runs.predictions import aligned
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication
@@ -62,9 +62,7 @@ def _train_learner(
     options = make_options(**learner["options"])
 
     def train(s: int) -> Result:
-        inputs = inputs_of(replicates, s)
-        fitted = fit(inputs, options)
-        predictions = predict(replicates, s, fitted, learner)
+        predictions = trained(replicates, s, fit, options, learner)
         return predictions.arrays()
 
     prefix = f"{learner['name']},"

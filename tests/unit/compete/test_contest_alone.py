@@ -32,3 +32,20 @@ def test_a_file_is_not_exchanged_under_jobs_that_run(
     finally:
         lock.release()
     assert site.read_text() == "as the first contest began"
+
+
+def test_a_second_contest_waits_for_no_job(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the jobs of the first one no Snakemake is at work."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(contest, "FOLDER", tmp_path / "compete")
+    second = contest.Contest(write(), ["table1"], preset="smoke", minutes=1, cores=1)
+    lock = acquire(second.folder / contest.LOCK)
+    assert lock is not None
+    try:
+        with pytest.raises(KerhrmError, match=r"kerhrm compete is at work in .*\(pro"):
+            second.hold()
+    finally:
+        lock.release()
+    assert not (second.folder / "site").exists()

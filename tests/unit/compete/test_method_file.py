@@ -12,6 +12,7 @@ from plugintools import run
 from kerhrm import NetworkOptions, build
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Inputs
+from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.contest import write_template
 from kerhrm_paper.compete.method_file import MethodFile, load_method
 
@@ -104,10 +105,12 @@ def test_outputs_have_a_title_each(write: Write) -> None:
         ('"my_method"', '"erm"', "a method called erm exists already"),
         ('"my_method"', '"Grayscale"', "exists already"),
         ('"my_method"', '"my+method"', "rename it"),
+        ('"my_method"', '"score"', "'score' is reserved for the workflow's own files"),
         ("train_my_method)\n", "train_my_method, iterates=True)\n", "iterates"),
         ("train_my_method)\n", "train_my_method, tasks=('ranking',))\n", "tasks"),
         ('"My method"', "3", "TITLE: it must be a text; got 3"),
         ('"My method"', '"mine  Too"', "called 'mine  Too' already"),
+        ('"My method"', r'"My\nmethod"', "TITLE: it must be on one line"),
         (CANDIDATES, "CANDIDATES = {'share': [0.1]}", "list of dicts"),
         (CANDIDATES, "CANDIDATES = [{}] * 9", "at most 8"),
         (CANDIDATES, "CANDIDATES = [{'shares': 0.1}]", "did you mean 'share'?"),
@@ -119,6 +122,58 @@ def test_refused_in_one_line(write: Write, old: str, new: str, words: str) -> No
     assert old in TEMPLATE
     text = TEMPLATE.replace(old, new, 1)
     assert words in refused(write(text))
+
+
+#: an option that the name of a folder cannot give
+KIND = """import enum
+
+
+class Kind(enum.Enum):
+    small = "small"
+    large = "large"
+
+
+class MyOptions"""
+TWO = "CANDIDATES = [{'kind': Kind.small}, {'kind': Kind.large}]"
+
+
+def with_kind(candidates: str) -> str:
+    text = TEMPLATE.replace("class MyOptions", KIND, 1)
+    text = text.replace(
+        "    share:", '    kind: Kind = option(Kind.small, "")\n    share:'
+    )
+    return text.replace(CANDIDATES, candidates)
+
+
+def test_candidates_differ_in_what_a_folder_can_be_called(write: Write) -> None:
+    line = refused(write(with_kind(TWO)))
+    assert "number 0: option kind has values that cannot stand in a folder's" in line
+    assert "let candidates differ in finite numbers, short texts" in line
+    infinite = TEMPLATE.replace("PositiveFloat =", "float =")
+    infinite = infinite.replace(
+        CANDIDATES, "CANDIDATES = [{}, {'learning_rate': float('inf')}]"
+    )
+    line = refused(write(infinite))
+    assert "number 1: my_method: learning_rate=inf" in line
+    assert "let candidates differ in finite numbers" in line
+
+
+def test_a_single_candidate_may_have_any_option(write: Write) -> None:
+    path = write(with_kind("CANDIDATES = [{'kind': Kind.large}]"))
+    method = load_method(path, [], [])
+    learner = Shipped("smoke").tables(
+        method, ["table1"], 1.0, selected={}, published={}
+    )["learners"]["my_method"]
+    assert learner["options"] == {"kind": "large"}
+    options = method.method.options(**learner["options"])
+    assert options.model_dump(mode="json")["kind"] == "large"
+
+
+def test_a_file_that_changes_the_folder_moves_nothing(write: Write) -> None:
+    before = os.getcwd()
+    text = "import os\n\nos.chdir(os.path.dirname(__file__))\n" + TEMPLATE
+    load_method(write(text), [], [])
+    assert os.getcwd() == before
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Ranks of methods by hand, what a fit costs, and the page."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -8,6 +10,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
+from kerhrm_paper.compete.published import published_fits
 from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
 from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.reporting.run import Run
@@ -125,6 +128,39 @@ def test_seconds_of_all_jobs_over_all_fits() -> None:
         ("d", "erm+select=none"): 2.0,
         ("d", "k+n=2"): 2.0,
     }
+
+
+def test_published_seconds_are_those_of_published_fits(
+    run: Run, tmp_path: Path
+) -> None:
+    """A criterion that has come later shares no seconds of the earlier job, and two
+    tables share those of one."""
+    (tmp_path / "config.yaml").write_text("preset: fresh\n")
+    both = ["d1/erm", "d1/erm+select=oracle"]
+    shown = {"table1": both, "table3": both}
+    table3 = pd.DataFrame(rows("ERM", "1", mse=[1.0, 1.0]))
+    table3["learner"] = "erm+select=oracle"
+    table3.to_csv(tmp_path / "scores" / "table3.csv.gz", index=False)
+
+    def row(cell: str) -> SimpleNamespace:
+        data, learner = cell.split("/")
+        return SimpleNamespace(data=data, learner=learner, trained=learner)
+
+    def config(tables: Mapping[str, list[str]]) -> Any:
+        views = {}
+        for name, cells in tables.items():
+            views[name] = SimpleNamespace(rows=list(map(row, cells)))
+        cell = SimpleNamespace(n_seeds=2)
+        return SimpleNamespace(tables=views, learner=lambda data, learner: cell)
+
+    places = pd.DataFrame({"place": ["d1/erm"], "seconds": [8.0]})
+    alone = {"table1": shown["table1"]}
+    fits = published_fits(config(alone), run, "fresh")
+    assert seconds_a_fit(places, fits) == {("d1", "erm"): 4.0}
+    fits = published_fits(config(shown), run, "fresh")
+    cells = {("d1", "erm"), ("d1", "erm+select=oracle")}
+    assert seconds_a_fit(places, fits) == dict.fromkeys(cells, 2.0)
+    assert published_fits(config(shown), run, "paper") == []
 
 
 def page_of(found: pd.DataFrame, **more: Any) -> Results:

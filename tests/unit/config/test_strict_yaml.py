@@ -11,6 +11,7 @@ from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.strict_yaml import (
     OWN_KEYS,
     TEXTS,
+    dump,
     read_overrides,
     read_yaml,
 )
@@ -156,3 +157,20 @@ def test_a_word_without_a_value_is_no_override() -> None:
     match = "--config takes KEY=VALUE; got table1; write targets"
     with pytest.raises(KerhrmError, match=match):
         read_overrides(["preset=smoke", "table1"])
+
+
+#: some are numbers, dates or truth values to YAML 1.1 or to this project
+TEXTS_LIKE = "1e5 1E-3 010 1_0 1:30 .5 +1 -.inf ~ null True yes << 2024-01-01 0x1F"
+
+
+@pytest.mark.parametrize(
+    "text", [*TEXTS_LIKE.split(), "", " ", "a: b", "# a", "*a", "é", "a\nb"]
+)
+def test_what_is_written_is_read_as_it_was(text: str, tmp_path: Path) -> None:
+    """A text that looks like a number, too, as a value and as a key."""
+    tree = {"b": text, "a": [text, {f"x{text}": None}], "c": 1e-5, "d": True}
+    path = tmp_path / "written.yaml"
+    path.write_text(dump(tree), encoding="utf-8")
+    found = read_yaml(path)
+    assert found == tree
+    assert list(found) == ["b", "a", "c", "d"]

@@ -14,7 +14,7 @@ from dagtools import Checkout
 from plugintools import install, run, show, write_info
 
 from kerhrm import KerhrmError
-from kerhrm.plugins import Registry
+from kerhrm.plugins import Registry, load_entry
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "outside_method"
@@ -83,6 +83,22 @@ def test_what_a_package_prints_is_no_output(
     write_info(tmp_path, "my-loud", {"kerhrm.things": {"mine": "loud:thing"}})
     assert Registry("kerhrm.things", {})["mine"] == 1
     assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_a_package_that_changes_the_folder_moves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workflow's files have relative names."""
+    before = os.getcwd()
+    leave = "import os\nos.chdir(os.path.dirname(__file__))\nthing = 1\n"
+    for name in ("moving", "going"):
+        (tmp_path / f"{name}.py").write_text(leave)
+    show(monkeypatch, tmp_path)
+    write_info(tmp_path, "my-moving", {"kerhrm.things": {"mine": "moving:thing"}})
+    assert Registry("kerhrm.things", {})["mine"] == 1
+    assert os.getcwd() == before
+    assert load_entry("going:thing") == 1
+    assert os.getcwd() == before
 
 
 def test_registries_are_sorted_and_names_are_taken_once(

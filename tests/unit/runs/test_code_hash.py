@@ -248,3 +248,18 @@ def test_a_name_that_a_package_loads_late_is_followed(root: Path) -> None:
     listed = sources(script, packages=[PACKAGE])[1:]
     expected = {module_file(root, ""), module_file(root, "base")}
     assert set(listed) == expected
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n".encode("latin-1"),
+        b"# caf\xe9\nNAME = 1\n",  # in a comment Python takes any byte
+        b"\xef\xbb\xbfNAME = 1\n",
+    ],
+)
+def test_code_is_read_as_python_reads_it(code: bytes, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_bytes(code)
+    compile(code, "script.py", "exec")
+    assert len(code_hash(script)) == 16

@@ -1,6 +1,8 @@
 """Fits with a time limit: what ends them, and what is left of each."""
 
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +15,10 @@ import torch
 from kerhrm import NetworkOptions
 from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.options import ERMOptions
+from kerhrm_paper.runs import fit_process as program
 from kerhrm_paper.runs.arrays import load_records, save_arrays
 from kerhrm_paper.runs.checkpoints import Checkpoint
-from kerhrm_paper.runs.limited import failed, in_words
+from kerhrm_paper.runs.limited import Answer, FitProcess, failed, in_words
 from kerhrm_paper.runs.predictions import Predictions
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication, Seeds
@@ -59,6 +62,18 @@ def gone(inputs, options):
     os._exit(7)
 
 
+def interrupted(inputs, options):
+    raise KeyboardInterrupt
+
+
+def ugly(inputs, options):
+    raise ValueError("a\\udcff\\x1b[31mb")  # neither is text of a UTF-8 file
+
+
+def asking(inputs, options):
+    input("Which one? ")
+
+
 def endless(inputs, options):
     while True:
         try:
@@ -74,8 +89,55 @@ REASONS = {
     "nothing": "train must return a Fitted; got NoneType",
     "not_finite": "",
     "gone": "the process of the fit ended with status 7",
+    "interrupted": "KeyboardInterrupt",
+    "ugly": "ValueError: a\\udcff\\x1b[31mb",
+    "asking": "EOFError",
     "endless": "timed out after 2 seconds",
 }
+
+
+#: what methods do to the process that trains them, and a fit after each
+WAYS = """
+import multiprocessing
+import os
+import random
+import time
+
+import numpy as np
+import torch
+
+from kerhrm.methods.inputs import Fitted
+
+
+def constant(value):
+    return Fitted(networks={"model": lambda x: torch.full((len(x),), float(value))})
+
+
+def forking(inputs, options):
+    is_copy = os.fork() == 0
+    if is_copy:
+        time.sleep(0.2)
+    return constant(2.0 if is_copy else 1.0)
+
+
+def slow(inputs, options):
+    time.sleep(1.0)
+    return constant(3.0)
+
+
+def leaving(inputs, options):
+    os.chdir("/")
+    return constant(4.0)
+
+
+def drawing(inputs, options):
+    return constant(random.random() + np.random.rand() + float(torch.rand(())))
+
+
+def several(inputs, options):
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(time.sleep, [600, 600])
+"""
 
 
 def regression(folder: Path) -> Replicates:
@@ -164,3 +226,73 @@ def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) ->
     assert in_words(10) == "10 minutes"
     assert in_words(1) == "1 minute"
     assert in_words(0.05) == "3 seconds"
+
+
+@pytest.fixture
+def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FitProcess]:
+    """Of a job in ``tmp_path``, whose files have relative names."""
+    (tmp_path / "ways_for_tests.py").write_text(WAYS)
+    before = os.environ.get("PYTHONPATH", "")
+    path = os.pathsep.join([str(tmp_path), before])
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.setenv("OF_TEST", str(os.getpid()))
+    monkeypatch.chdir(tmp_path)
+    ours = regression(Path())
+    params = SimpleNamespace(data=ours.data.params(), device="cpu", threads=1)
+    process = FitProcess(ours.files, params, tmp_path)
+    yield process
+    process.end()
+
+
+def fitted(process: FitProcess, function: str, seconds: float = 300.0) -> Answer:
+    learner = LEARNER | {"name": function, "timeout": seconds / 60, "options": {}}
+    learner["entries"] = {
+        "train": f"ways_for_tests:{function}",
+        "options": "kerhrm.methods.options:ERMOptions",
+    }
+    return process.fit(learner, 0)
+
+
+def value_of(answer: Answer) -> float:
+    assert answer.arrays is not None, answer.reason
+    return float(answer.arrays["test"][0, 0])
+
+
+def test_a_copy_of_the_process_answers_nothing(process: FitProcess) -> None:
+    """Its predictions would be those of the next fit."""
+    assert value_of(fitted(process, "forking")) == 1.0
+    assert value_of(fitted(process, "slow")) == 3.0
+
+
+def test_a_method_may_change_its_folder(process: FitProcess) -> None:
+    for _ in range(2):
+        assert value_of(fitted(process, "leaving")) == 4.0
+
+
+def test_draws_without_a_seed_repeat(process: FitProcess) -> None:
+    """Whatever ran before; in a process of its own, too."""
+    first = value_of(fitted(process, "drawing"))
+    assert value_of(fitted(process, "drawing")) == first
+    process.end()
+    assert value_of(fitted(process, "drawing")) == first
+
+
+def test_processes_of_a_method_end_with_its_time(process: FitProcess) -> None:
+    """They hold the pipe to the job, which would wait for them."""
+    fitted(process, "slow")  # PyTorch is imported, so that the time is the method's
+    started = time.monotonic()
+    answer = fitted(process, "several", seconds=2.0)
+    assert answer.timed_out
+    assert time.monotonic() - started < 300
+    alive = [
+        other
+        for other in psutil.process_iter(["cmdline"])
+        if program.__name__ in (other.info["cmdline"] or [])
+        and str(os.getpid()) in other.environ().get("OF_TEST", "")
+    ]
+    assert alive == []
+
+
+def test_a_limit_of_years_is_one(process: FitProcess) -> None:
+    """Longer than a system call can wait."""
+    assert value_of(fitted(process, "slow", seconds=1e12)) == 3.0

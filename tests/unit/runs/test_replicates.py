@@ -191,6 +191,18 @@ WRONG: dict[str, tuple[Any, str]] = {
         fitted(environments=torch.full((N + M, 2), torch.nan)),
         "environments of its Fitted must be finite; got NaN",
     ),
+    "memberships below 0": (
+        fitted(environments=torch.tensor([[2.0, -1.0]] * (N + M))),
+        "must be memberships from 0 to 1; got -1 to 2",
+    ),
+    "sparse memberships": (
+        fitted(environments=torch.ones(N + M, 2).to_sparse()),
+        "must be a dense tensor of real numbers",
+    ),
+    "sparse outputs": (
+        fitted(networks={"model": lambda x: x[:, 0].to_sparse()}),
+        "output model must be a dense tensor; got torch.sparse_coo",
+    ),
     "complex outputs": (
         fitted(networks={"model": lambda x: x[:, 0] * 1j}),
         "output model must hold real numbers; got torch.complex64",
@@ -213,6 +225,31 @@ def test_what_is_no_trained_method_is_refused(
     assert problem in text
     assert error.value.hint
     assert "\n" not in text
+
+
+def test_tensors_that_numpy_does_not_take_are_converted(tmp_path: Path) -> None:
+    """Of 16 bits, or with a gradient."""
+    ours, _ = replicates(tmp_path)
+    weights = torch.ones(1, requires_grad=True)
+
+    @torch.enable_grad()
+    def with_gradient(x: torch.Tensor) -> torch.Tensor:
+        return x[:, 0] * weights
+
+    plain = predict(ours, 0, fitted(), LEARNER)
+    same = fitted(
+        networks={"model": with_gradient},
+        environments=torch.ones(N + M, 1) * weights,
+        chosen={"k": torch.tensor(2.0).bfloat16()},
+    )
+    found = predict(ours, 0, same, LEARNER)
+    assert_array_equal(found.test, plain.test)
+    assert found.memberships is not None
+    assert (found.memberships == 1).all()
+    assert found.choices.tolist() == [2.0]
+    short = fitted(networks={"model": lambda x: x[:, 0].bfloat16()})
+    found = predict(ours, 0, short, LEARNER)
+    np.testing.assert_allclose(found.test, plain.test, rtol=2**-8)
 
 
 @pytest.mark.parametrize("theta", [np.ones(K), torch.ones(K, 1), torch.ones(K - 1)])
