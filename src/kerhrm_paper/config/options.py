@@ -13,6 +13,7 @@ from kerhrm.options import (
     Options,
     worded,
 )
+from kerhrm.plugins import Registry
 from kerhrm_paper.config.fields import Names, closest
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.invalid import invalid
@@ -124,6 +125,8 @@ def known(sources: Sources, key: Key, name: str, names: Names) -> str:
     hint = closest(name, names)
     if hint is None:
         hint = suggest(name, names)
+    if isinstance(names, Registry):
+        hint += ", or install the package that has it"
     raise sources.error(key, f"'{name}' is unknown", hint)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.evaluation.tables import where
-from kerhrm_paper.reporting.options import RunOptions
+from kerhrm_paper.reporting.options import RunOptions, contest_command
 from kerhrm_paper.reporting.publish import facts
 from kerhrm_paper.reporting.run import KEYS, Run
 from kerhrm_paper.runs import provenance
@@ -68,6 +68,8 @@ def explain(
     explanation: dict[str, Any] = {"cell": cell}
     for key in ("preset", "commit", "command"):
         explanation[key] = made.get(key)
+    if run.competing:
+        explanation["command"] = contest_command(run, table)
     if not run.has(f"scores/{table}.csv.gz"):
         return explanation
     scores = run.scores(table)

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
+from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.files import ABSENT, Key, Sources, read_sources
 from kerhrm_paper.config.options import Place
@@ -17,6 +18,7 @@ from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.config.written import sources_of_run
+from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.arrays import load_records
@@ -52,6 +54,7 @@ class RunOptions:
         noted.pop("raw_dir", None)  # the folder need not be here
         file = str(run.folder / "config.yaml")
         self.sources = sources_of_run(file, noted)
+        self._check_installed(noted)
         merged, *changes = (content for _, _, content in self.sources.layers)
         self.tree: Tree = _known(merged, changes)
         try:
@@ -64,6 +67,24 @@ class RunOptions:
         self.resolver = self.config.resolved.resolver
         preset = run.preset()
         self.files = _files(preset, root)
+
+    def _check_installed(self, noted: Tree) -> None:
+        """Refuse methods and generators of packages that are not installed."""
+        for kind, key, registry in (
+            ("learners", "method", METHODS),
+            ("data", "generator", DATA_SETS),
+        ):
+            entries = noted.get(kind) or {}
+            for entry in entries.values():
+                name = (entry or {}).get(key)
+                if not isinstance(name, str) or name in registry:
+                    continue
+                problem = f"the {key} '{name}' is of no package that is installed"
+                hint = "install the package that has it"
+                site = self.run.folder.parent / "site"
+                if site.is_dir() and self.run.competing:
+                    hint = f"set PYTHONPATH={site.resolve()}"
+                raise KerhrmError(problem, hint)
 
     def of_data(self, data: str) -> dict[str, Tree]:
         """Options of the run, the seeds, the generator, the network and the features of
@@ -157,6 +178,8 @@ class RunOptions:
         Values that the checkout's files do not have follow ``--config``.
         """
         preset = self.run.preset(table)
+        if self.run.competing:
+            return contest_command(self.run, table)
         folder = self.run.folder
         words = [f"preset={preset}"]
         parent = str(folder.parent)
@@ -231,6 +254,14 @@ class RunOptions:
         kind = "selected: " if place[0] == "selected" else ""
         dotted = ".".join(map(str, key))
         return f"{kind}{file}: {dotted}"
+
+
+def contest_command(run: Run, table: str) -> str:
+    """The command that makes a table of a contest; FILE stands for the method's."""
+    minutes, *_ = run.competing.values()
+    preset = run.preset()
+    command = f"kerhrm compete FILE --tables {table} --preset {preset}"
+    return f"{command} --timeout {minutes:g}"
 
 
 def _known(written: Tree, changes: Sequence[Tree]) -> Tree:

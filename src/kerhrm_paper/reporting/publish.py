@@ -123,14 +123,19 @@ def publish(
     ------
     KerhrmError
         If a file is missing or has changed since a job made it, a table holds stand-ins
-        for real data or a failed cell, or the folder holds other files than published
-        ones.  After any error the folder is as it was.
+        for real data or a failed cell, the run is one of ``kerhrm compete``, or the
+        folder holds other files than published ones.  After any error the folder is as
+        it was.
     """
     preset = run.preset()
     is_whole = not tables and preset == PUBLISHED
     is_apart = not tables and not is_whole
     target = reference / preset if is_apart else reference
     _check_target(target, run)
+    if run.competing:
+        names_of_methods = ", ".join(run.competing)
+        problem = f"{run.folder} is a contest of {names_of_methods}"
+        raise KerhrmError(problem, "give a run of snakemake, as results/fresh")
     names = list(tables) or run.tables
     _check_cells(run, names)
     plan = Plan(

@@ -46,6 +46,17 @@ class Run:
         """The resolved configuration, as it was written when the run began."""
         return self._yaml("config.yaml")
 
+    @property
+    def competing(self) -> dict[str, float]:
+        """Learners with a time limit, in minutes: those of ``kerhrm compete``."""
+        limits = {}
+        learners = self.config.get("learners") or {}
+        for name, learner in learners.items():
+            minutes = (learner or {}).get("timeout")
+            if minutes is not None:
+                limits[name] = minutes
+        return limits
+
     @cached_property
     def provenance(self) -> Mapping[str, Any]:
         """What made the published tables; empty for a run that is not published."""

@@ -204,6 +204,34 @@ def test_a_configuration_that_nobody_can_read_is_said(run: Run) -> None:
     assert json.dumps(found)
 
 
+def test_a_method_that_is_gone_is_named(run: Run) -> None:
+    """The version is the right one, and no commit has the method."""
+    file = run.folder / "config.yaml"
+    content = yaml.safe_load(file.read_text())
+    content["learners"]["erm"]["method"] = "gone"
+    file.write_text(yaml.safe_dump(content))
+    found = cell(Run(run.folder), "ERM")
+    assert found["options"] == (
+        "unknown: the method 'gone' is of no package that is installed; install the "
+        "package that has it"
+    )
+    assert len(found["seeds"]) == 3
+
+
+def test_a_cell_of_a_contest_has_its_command(run: Run) -> None:
+    file = run.folder / "config.yaml"
+    content = yaml.safe_load(file.read_text())
+    content["learners"]["mine"] = {"method": "mine", "timeout": 2.5}
+    file.write_text(yaml.safe_dump(content))
+    site = run.folder.parent / "site"
+    site.mkdir()
+    found = cell(Run(run.folder), "ERM")
+    assert found["command"] == (
+        "kerhrm compete FILE --tables table1 --preset smoke --timeout 2.5"
+    )
+    assert found["options"].endswith(f"set PYTHONPATH={site.resolve()}")
+
+
 def test_keys_of_an_earlier_version_do_no_harm(run: Run) -> None:
     file = run.folder / "config.yaml"
     content = yaml.safe_load(file.read_text())

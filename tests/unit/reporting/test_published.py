@@ -278,6 +278,23 @@ def test_fallback_data_and_failures_are_refused(
         publish(complete(make_run(scores)), tmp_path / "published")
 
 
+@pytest.mark.parametrize("tables", [[], ["table1"]])
+def test_a_contest_is_not_published(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame, tables: list[str]
+) -> None:
+    """Its tables have a method that no table of the project has."""
+    run = complete(make_run(scores))
+    file = run.folder / "config.yaml"
+    content = yaml.safe_load(file.read_text())
+    learners = content.setdefault("learners", {})
+    learners["mine"] = {"method": "mine", "timeout": 10.0}
+    file.write_text(yaml.safe_dump(content))
+    target = tmp_path / "published"
+    with pytest.raises(KerhrmError, match="is a contest of mine; give a run of snake"):
+        publish(Run(run.folder), target, tables)
+    assert not target.exists()
+
+
 def test_a_report_that_fails_leaves_the_published_files_as_they_were(
     tmp_path: Path,
     make_run: Make,
