@@ -240,13 +240,23 @@ class Registry(Mapping[str, T]):
 
     def _imported(self) -> dict[str, T]:
         plugins: dict[str, T] = {}
+        owners: dict[str, str] = {}
         for point in installed(self.group):
             package = _package(point)
             where = _origin(package, self.group, point.name)
             hint = f"correct the package, or pip uninstall {package}"
-            if point.name in self._built_in or point.name in plugins:
-                raise KerhrmError(f"{where}: the name is taken", hint)
+            if point.name in self._built_in:
+                raise KerhrmError(f"{where}: the name is taken by kerhrm", hint)
+            if point.name in plugins:
+                other = owners[point.name]
+                raise KerhrmError(
+                    f"{where}: the name is taken by package {other}", hint
+                )
             try:
+                if not EntryPoint.pattern.match(point.value):
+                    raise KerhrmError(
+                        f"{shown(point.value)} is not an entry point", HINT
+                    )
                 with of_others():
                     plugin = point.load()
                 if self._check:
@@ -257,6 +267,7 @@ class Registry(Mapping[str, T]):
                 text = f"{where}: {type(error).__name__}: {error}"
                 raise KerhrmError(" ".join(text.split()), hint) from error
             plugins[point.name] = plugin
+            owners[point.name] = package
         return plugins
 
     def __getitem__(self, name: str) -> T:

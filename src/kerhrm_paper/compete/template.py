@@ -25,7 +25,10 @@ class MyOptions(Options):
 
 
 def train_my_method(inputs: Inputs, options: MyOptions) -> Fitted:
-    """Train on the points of the largest losses, and stop as all methods do."""
+    """Train on the points of the largest losses, and stop as all methods do.
+
+    Labels are -1 and +1, and the sign of an output is the label that it predicts.
+    """
     n_worst = max(1, round(options.share * len(inputs.y)))
 
     def loss(outputs: Tensor, _network: Network, _step: int) -> Tensor:

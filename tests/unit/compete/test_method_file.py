@@ -81,11 +81,11 @@ def test_outputs_have_a_title_each(write: Write) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("METHOD = M", "1 / 0\nMETHOD = M", "line 42: ZeroDivisionError: division by"),
+        ("METHOD = M", "1 / 0\nMETHOD = M", "line 45: ZeroDivisionError: division by"),
         (
             "METHOD = M",
             "assert False\nMETHOD = M",
-            "line 42: AssertionError; correct it",
+            "line 45: AssertionError; correct it",
         ),
         ('"my_method"', "3", "its name must be text; got 3"),
         (

@@ -3,6 +3,7 @@ line."""
 
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,6 +54,7 @@ def test_the_example_trains(tmp_path: Path) -> None:
         ("absent:method", "No module named 'absent'"),
         ("ruin:method", "ZeroDivisionError"),
         ("leave:method", "SystemExit: 0"),
+        ("no colon here!", "'no colon here!' is not an entry point; write"),
     ],
 )
 def test_a_package_that_is_broken(
@@ -112,8 +114,14 @@ def test_registries_are_sorted_and_names_are_taken_once(
     assert len(registry) == 3
     assert "a" in registry
     assert "c" not in registry
-    with pytest.raises(KerhrmError, match="a: the name is taken"):
+    with pytest.raises(KerhrmError, match="a: the name is taken by kerhrm"):
         Registry("kerhrm.things", {"a": 0}).load()
+    other = {"kerhrm.things": {"a": "math:tau"}}
+    write_info(tmp_path, "my-table", other)
+    taken = r"package my-(shelf|table), .*: a: the name is taken by package my-"
+    with pytest.raises(KerhrmError, match=taken) as error:
+        Registry("kerhrm.things", {}).load()
+    assert {"my-shelf", "my-table"} <= set(re.findall(r"my-\w+", str(error.value)))
     alone = Registry("kerhrm.plants", {"ours": 0})
     assert dict(alone) == {"ours": 0}
 
