@@ -120,6 +120,7 @@ class Contest:
 
     def _hold(self) -> Results:
         self._check_alone()
+        self.method.claim(self.folder)
         self.method.install(self.folder / "site")
         published: dict[str, Path] = {}
         reasons: dict[str, str] = {}

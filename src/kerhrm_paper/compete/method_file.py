@@ -23,6 +23,7 @@ from kerhrm_paper.config.nameable import Schema, nameable
 from kerhrm_paper.config.rows import plain
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import Tree
+from kerhrm_paper.reporting.options import NOTED_FILE
 
 CANDIDATES = 8  #: of every method, at most
 GROUP = "kerhrm.methods"  #: of the entry points
@@ -69,6 +70,21 @@ class MethodFile:
         if len(outputs) == 1:
             return {outputs[0]: self.title}
         return {output: f"{self.title} ({output})" for output in outputs}
+
+    def claim(self, folder: Path) -> None:
+        """Note the file in the folder of the method's results.
+
+        Raises KerhrmError if they are those of another file, which is still there.
+        """
+        note = folder / NOTED_FILE
+        path = self.path.resolve()
+        if note.is_file():
+            earlier = Path(note.read_text("utf-8"))
+            if earlier != path and earlier.is_file():
+                problem = f"{folder} holds the results of {earlier}"
+                hint = f"give METHOD another name in {path}, or delete the folder"
+                raise KerhrmError(problem, hint)
+        write_text(note, str(path))
 
     def install(self, folder: Path) -> None:
         """Write a folder for ``sys.path``: a copy of the file, with the entry point of

@@ -28,6 +28,8 @@ from kerhrm_paper.runs.predictions import Predictions
 ELSEWHERE = ("preset", "results", "raw_dir")
 #: keys of the configuration that are no data set's and no learner's
 GENERAL = ("device", "threads", "on_missing", "seed_offset")
+#: in the folder of a contest: path of the file with its method
+NOTED_FILE = "file.txt"
 
 
 class RunOptions:
@@ -257,10 +259,17 @@ class RunOptions:
 
 
 def contest_command(run: Run, table: str) -> str:
-    """The command that makes a table of a contest; FILE stands for the method's."""
+    """The command that makes a table of a contest.
+
+    FILE stands for the method's, where the contest has not noted it.
+    """
     minutes, *_ = run.competing.values()
     preset = run.preset()
-    command = f"kerhrm compete FILE --tables {table} --preset {preset}"
+    note = run.folder.parent / NOTED_FILE
+    file = "FILE"
+    if note.is_file():
+        file = shlex.quote(note.read_text("utf-8"))
+    command = f"kerhrm compete {file} --tables {table} --preset {preset}"
     return f"{command} --timeout {minutes:g}"
 
 

@@ -186,6 +186,23 @@ def test_no_file(tmp_path: Path, name: str, words: str) -> None:
     assert words in refused(tmp_path / name)
 
 
+def test_results_of_another_file_are_not_replaced(write: Write, tmp_path: Path) -> None:
+    """Its own file may be edited, or moved."""
+    folder = tmp_path / "results"
+    first = write()
+    method = load_method(first, [], [])
+    method.claim(folder)
+    method.claim(folder)
+    second = tmp_path / "second.py"
+    second.write_text(TEMPLATE)
+    other = load_method(second, [], [])
+    with pytest.raises(KerhrmError, match="holds the results of") as caught:
+        other.claim(folder)
+    assert str(first.resolve()) in str(caught.value)
+    first.rename(tmp_path / "moved.py")
+    other.claim(folder)
+
+
 def test_jobs_find_an_installed_method(method: MethodFile, tmp_path: Path) -> None:
     """By its name in the registry and by its module; an older file is gone."""
     site = tmp_path / "site"

@@ -230,6 +230,10 @@ def test_a_cell_of_a_contest_has_its_command(run: Run) -> None:
         "kerhrm compete FILE --tables table1 --preset smoke --timeout 2.5"
     )
     assert found["options"].endswith(f"set PYTHONPATH={site.resolve()}")
+    note = run.folder.parent / "file.txt"
+    note.write_text("/home/me/my method.py")
+    noted = cell(Run(run.folder), "ERM")
+    assert noted["command"].startswith("kerhrm compete '/home/me/my method.py' --ta")
 
 
 def test_keys_of_an_earlier_version_do_no_harm(run: Run) -> None:
