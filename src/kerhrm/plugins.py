@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from kerhrm.errors import KerhrmError, shortened, shown, suggest
 
 T = TypeVar("T")
+OURS = "kerhrm."  #: how groups of entry points begin
 PLACES = "KERHRM_PLUGINS"  #: variable with the folders of packages that count
 HINT = 'write "module:name" of something that Python can import'
 
@@ -220,7 +221,21 @@ class Registry(Mapping[str, T]):
         if name in self:
             return name
         problem = f"no such name in {self.group}"
-        raise KerhrmError(problem, suggest(name, self))
+        raise KerhrmError(problem, self.hint(name) or suggest(name, self))
+
+    def hint(self, name: str) -> str | None:
+        """Say which package has an unknown name in another group, such as one that is
+        misspelt."""
+        groups = sorted(entry_points().groups)
+        for group in groups:
+            if group == self.group or not group.startswith(OURS):
+                continue
+            for point in installed(group):
+                if point.name == name:
+                    package = _package(point)
+                    text = f"package {package} has it in the group {group}"
+                    return f"{text}, and not in {self.group}"
+        return None
 
     def load(self) -> Mapping[str, T]:
         """Import the packages, once, and return their objects by name.

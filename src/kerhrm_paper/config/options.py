@@ -122,11 +122,9 @@ def known(sources: Sources, key: Key, name: str, names: Names) -> str:
     """A name; an error suggests another one if it is not among the known ones."""
     if name in names:
         return name
-    hint = closest(name, names)
-    if hint is None:
-        hint = suggest(name, names)
+    hint = closest(name, names) or suggest(name, names)
     if isinstance(names, Registry):
-        hint += ", or install the package that has it"
+        hint = names.hint(name) or f"{hint}, or install the package that has it"
     raise sources.error(key, f"'{name}' is unknown", hint)
 
 

@@ -74,6 +74,19 @@ def test_a_package_that_is_broken(
     assert registry["ours"] == 0
 
 
+def test_a_name_in_a_misspelt_group_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show(monkeypatch, tmp_path)
+    write_info(tmp_path, "my-shelf", {"kerhrm.thing": {"mine": "shelf:fine"}})
+    registry = Registry("kerhrm.things", {"ours": 0})
+    with pytest.raises(KerhrmError) as error:
+        registry.known("mine")
+    hint = "package my-shelf has it in the group kerhrm.thing, and not in kerhrm.things"
+    assert error.value.hint == hint
+    assert registry.hint("theirs") is None
+
+
 def test_what_a_package_prints_is_no_output(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
