@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ from kerhrm_paper.runs.predictions import Predictions
 ELSEWHERE = ("preset", "results", "raw_dir")
 #: keys of the configuration that are no data set's and no learner's
 GENERAL = ("device", "threads", "on_missing", "seed_offset")
+#: keys of a table on which no number depends
+TEXTS = ("title", "about")
 #: in the folder of a contest: path of the file with its method
 NOTED_FILE = "file.txt"
 
@@ -208,6 +210,13 @@ class RunOptions:
             change = _beyond(in_run, base)
             if change is not ABSENT:
                 _put(changes, key, change)
+        _forget(changes, ("tables", table), TEXTS)
+        base = base_of(data)
+        of_seeds = ("data", base, "seeds")
+        seeds = _get(changes, of_seeds)
+        if isinstance(seeds, dict):
+            others = [cell for cell in seeds if not _is_of(cell, learner)]
+            _forget(changes, of_seeds, others)
         return changes
 
     def _keys_of_cell(self, table: str, data: str, learner: str) -> Iterator[Key]:
@@ -318,6 +327,24 @@ def _put(tree: Tree, key: Key, value: Any) -> None:
     for part in key[:-1]:
         tree = tree.setdefault(part, {})
     tree[key[-1]] = value
+
+
+def _forget(tree: Tree, above: Key, names: Collection[str]) -> None:
+    """Take names out of an entry, and the entry if nothing is left."""
+    entry = _get(tree, above)
+    if not isinstance(entry, dict):
+        return
+    for name in names:
+        entry.pop(name, None)
+    if not entry and above:
+        *higher, last = above
+        _forget(tree, tuple(higher), [last])
+
+
+def _is_of(cell: str, learner: str) -> bool:
+    """Whether a number of seeds is one of a learner, or of all learners of its data."""
+    _, slash, name = cell.partition("/")
+    return not slash or base_of(name) == base_of(learner)
 
 
 def _beyond(value: Any, base: Any) -> Any:

@@ -148,7 +148,24 @@ def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
     assert again.learner(DATA, "erm") == expected
     # what is not the cell's is not in its command
     words = shlex.split(cell(run, "KerHRM")["command"])
-    assert words[5:] == ["preset=smoke", f"results={run.folder.parent}"]
+    own = ["preset=smoke", f"results={run.folder.parent}"]
+    assert words[5:] == own
+
+
+def test_texts_and_seeds_of_others_are_not_in_the_command(run: Run) -> None:
+    file = run.folder / "config.yaml"
+    content = yaml.safe_load(file.read_text())
+    content["tables"]["table1"]["about"] = "as it was"
+    content["data"]["classification"]["seeds"] = {"classification/ednil": 7}
+    file.write_text(yaml.safe_dump(content))
+    words = shlex.split(cell(Run(run.folder), "KerHRM")["command"])
+    own = ["preset=smoke", f"results={run.folder.parent}"]
+    assert words[5:] == own
+    content["data"]["classification"]["seeds"] = {"classification/kerhrm": 7}
+    file.write_text(yaml.safe_dump(content))
+    *_, seeds = shlex.split(cell(Run(run.folder), "KerHRM")["command"])
+    expected = {"classification": {"seeds": {"classification/kerhrm": 7}}}
+    assert seeds == f"data={json.dumps(expected)}"
 
 
 def test_what_a_method_has_chosen_on_each_seed(run: Run) -> None:
