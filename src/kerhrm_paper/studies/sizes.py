@@ -29,7 +29,9 @@ SHAPES = (
 )
 #: of the hidden layer; 0 is a network that is linear in the columns
 WIDTHS = 0, 1024
-#: rows of the environment in which the second column is turned
+#: of which all columns are mixtures
+FACTORS = 10
+#: share of the rows in which the second factor is turned
 TURNED = 0.2
 
 
@@ -61,27 +63,34 @@ def prepare(key: dict[str, Any]) -> Prepared:
 
 
 def rows(n: int, d: int, task: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (n, d), float32, and targets (n,); the second column turns in a fifth.
+    """Rows (n, d), float32, and targets (n,), of columns that are related.
 
-    The first column holds everywhere, and the others are noise.
+    As in embeddings, the columns are mixtures of a few factors, and noise.  The first
+    factor holds everywhere, the second one turns in a fifth of the rows.
     """
     random = stream(0, "sizes")
-    shape = (n, d)
-    x = random.standard_normal(shape, dtype=np.float32)
+    size = (n, FACTORS)
+    factors = random.standard_normal(size)
     is_turned = random.random(n) < TURNED
     turned = np.where(is_turned, -1.0, 1.0)
+    first, second, *_ = factors.T
     if task == "classification":
         y = random.choice([-1.0, 1.0], n)
-        x[:, 0] += y
-        noise = 0.3 * x[:, 1]
-        x[:, 1] = turned * y + noise
-        return x, y
-    normal = random.standard_normal(n)
-    noise = 0.5 * normal
-    first, second, *_ = x.T
-    signal = 2 * turned * second
-    mean = first + signal
-    return x, mean + noise
+        cue = turned * y
+        noise = 0.3 * second
+        factors[:, 0] = y + first
+        factors[:, 1] = cue + noise
+    else:
+        noise = 0.5 * random.standard_normal(n)
+        signal = 2 * turned * second
+        y = first + signal + noise
+    mixed = (FACTORS, d)
+    loadings = random.standard_normal(mixed)
+    shape = (n, d)
+    own = 0.3 * random.standard_normal(shape, dtype=np.float32)
+    mixtures = factors @ loadings
+    x = mixtures.astype(np.float32) + own
+    return x, y
 
 
 STUDY = Study(units=units)
