@@ -95,7 +95,9 @@ def _fit(
             parts = [name]
             log = name
         reason = ": ".join(parts)
-        return None, {"reason": _shown(reason), "traceback": log}
+        # a lone surrogate, say, cannot stand in a log file
+        as_bytes = log.encode("utf-8", "backslashreplace")
+        return None, {"reason": _shown(reason), "traceback": as_bytes.decode()}
 
 
 def _shown(reason: str) -> str:

@@ -161,7 +161,7 @@ def regression(folder: Path) -> Replicates:
 
 
 def test_each_fit_leaves_predictions_or_a_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing of them ends the job, and the learners after them are trained."""
     (tmp_path / "fits_for_tests.py").write_text(FITS)
@@ -211,6 +211,7 @@ def test_each_fit_leaves_predictions_or_a_reason(
             ours_of_part = getattr(limited, part)
             assert np.array_equal(ours_of_part, getattr(unlimited, part))
         assert limited.failed is None
+    assert caplog.text.encode("utf-8")  # a log file can hold it
     # no process outlives the job
     children = psutil.Process().children()
     assert set(children) <= set(of_other_tests)
