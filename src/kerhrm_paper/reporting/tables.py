@@ -27,6 +27,8 @@ TITLES = {
     "d_kl": "divergence of P(Y | C) between the inferred environments",
 }
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$<>&])")
+#: signs of Markdown that a backslash does not free everywhere
+ENTITIES = {"<": "&lt;", "&": "&amp;"}
 LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -55,9 +57,13 @@ def escape(text: object, kind: Kind) -> str:
     if kind == "latex":
         escaped = [LATEX.get(character, character) for character in line]
         return "".join(escaped)
-    marked = MARKDOWN.sub(r"\\\1", line)
-    marked = marked.replace("\\<", "&lt;")
-    return marked.replace("\\&", "&amp;")
+    return MARKDOWN.sub(_marked, line)
+
+
+def _marked(sign: re.Match[str]) -> str:
+    """A sign of Markdown as text."""
+    character = sign[0]
+    return ENTITIES.get(character, f"\\{character}")
 
 
 def metrics_of(cells: pd.DataFrame) -> list[str]:
