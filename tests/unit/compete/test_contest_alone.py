@@ -1,5 +1,7 @@
 """One contest of a method at a time: its jobs import the one copy of its file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,17 @@ from kerhrm_paper.compete import contest
 from kerhrm_paper.runs.locks import acquire
 
 ROOT = Path(__file__).parents[3]
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """A lock that this process holds, as another contest would."""
+    lock = acquire(path)
+    assert lock is not None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @pytest.mark.parametrize("run", ["paper", "search/tuning"])
@@ -24,13 +37,12 @@ def test_a_file_is_not_exchanged_under_jobs_that_run(
     site = second.folder / "site" / "mine.py"
     site.parent.mkdir(parents=True)
     site.write_text("as the first contest began")
-    lock = acquire(second.folder / run / "temporary" / "snakemake.lock")
-    assert lock is not None
-    try:
-        with pytest.raises(KerhrmError, match=rf"at work in .*/{run} \(process \d+"):
-            second.hold()
-    finally:
-        lock.release()
+    lock = second.folder / run / "temporary" / "snakemake.lock"
+    with (
+        held(lock),
+        pytest.raises(KerhrmError, match=rf"at work in .*/{run} \(process"),
+    ):
+        second.hold()
     assert site.read_text() == "as the first contest began"
 
 
@@ -41,11 +53,8 @@ def test_a_second_contest_waits_for_no_job(
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(contest, "FOLDER", tmp_path / "compete")
     second = contest.Contest(write(), ["table1"], preset="smoke", minutes=1, cores=1)
-    lock = acquire(second.folder / contest.LOCK)
-    assert lock is not None
-    try:
-        with pytest.raises(KerhrmError, match=r"kerhrm compete is at work in .*\(pro"):
-            second.hold()
-    finally:
-        lock.release()
+    lock = second.folder / contest.LOCK
+    words = r"kerhrm compete is at work in .*\(process \d+"
+    with held(lock), pytest.raises(KerhrmError, match=words):
+        second.hold()
     assert not (second.folder / "site").exists()
