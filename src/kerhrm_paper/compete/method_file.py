@@ -79,12 +79,15 @@ class MethodFile:
         note = folder / NOTED_FILE
         path = self.path.resolve()
         if note.is_file():
-            earlier = Path(note.read_text("utf-8"))
+            text = note.read_text("utf-8", errors="replace")
+            earlier = Path(text)
             if earlier != path and earlier.is_file():
                 problem = f"{folder} holds the results of {earlier}"
                 hint = f"give METHOD another name in {path}, or delete the folder"
                 raise KerhrmError(problem, hint)
-        write_text(note, str(path))
+        # a name that is no UTF-8 cannot be noted as it is
+        name = str(path).encode("utf-8", errors="replace")
+        write_text(note, name.decode())
 
     def install(self, folder: Path) -> None:
         """Write a folder for ``sys.path``: a copy of the file, with the entry point of

@@ -277,7 +277,8 @@ def contest_command(run: Run, table: str) -> str:
     note = run.folder.parent / NOTED_FILE
     file = "FILE"
     if note.is_file():
-        file = shlex.quote(note.read_text("utf-8"))
+        text = note.read_text("utf-8", errors="replace")
+        file = shlex.quote(text)
     command = f"kerhrm compete {file} --tables {table} --preset {preset}"
     return f"{command} --timeout {minutes:g}"
 

@@ -201,6 +201,11 @@ def test_results_of_another_file_are_not_replaced(write: Write, tmp_path: Path) 
     assert str(first.resolve()) in str(caught.value)
     first.rename(tmp_path / "moved.py")
     other.claim(folder)
+    (folder / "file.txt").write_bytes(b"\xff")  # no text of ours
+    other.claim(folder)
+    strange = os.fsdecode(b"\xff.py")
+    copy = second.rename(tmp_path / strange)
+    load_method(copy, [], []).claim(folder)
 
 
 def test_jobs_find_an_installed_method(method: MethodFile, tmp_path: Path) -> None:
