@@ -12,12 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import kerhrm
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.extras import check_backend, needs
 from kerhrm.progress import shown_if
+
+if TYPE_CHECKING:
+    from kerhrm.check import Checked
+    from kerhrm.description.result import Description
 
 #: adds a command: its name, function and description
 Adder = Callable[[str, Callable[[argparse.Namespace], int | None], str], "Parser"]
@@ -272,6 +276,12 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
         "--html", type=Path, help="page to write, with pictures; it ends in .html"
     )
     check.add_argument(
+        "--memberships",
+        type=Path,
+        metavar="FILE",
+        help="table to write: the environment of each row; it ends in .csv",
+    )
+    check.add_argument(
         "--quiet", action="store_true", help="do not show how far the check is"
     )
 
@@ -293,12 +303,14 @@ def _check(options: argparse.Namespace) -> None:
         problem = f"--environments must be {least} or more; got {options.environments}"
         raise KerhrmError(problem, "leave --environments out")
     seed = _seed(options.seed)
+    from kerhrm.check.outputs import MEMBERSHIPS, PAGE, check_output
+
     if options.html is not None:
         needs("plots", "matplotlib")
         check_backend()
-        from kerhrm.plots.page import check_output
-
-        check_output(options.html, options.csv)
+        check_output(PAGE, options.html, options.csv)
+    if options.memberships is not None:
+        check_output(MEMBERSHIPS, options.memberships, options.csv)
     from kerhrm.check import check, read_table
 
     table = read_table(
@@ -321,16 +333,38 @@ def _check(options: argparse.Namespace) -> None:
             random_state=seed,
         )
         description = checked.model.describe(random_state=seed)
-    text = _printable(f"{description}\n\n{TEST_ROWS}\n{checked.report}")
+    verdict, end, found = str(description).partition("\n")
+    doubts = "" if checked.doubts is None else f"\n{checked.doubts}"
+    text = f"{verdict}{doubts}{end}{found}\n\n{TEST_ROWS}\n{checked.report}"
+    written: list[str] = []
+    try:  # a full disk takes the files, not the report of a long fit
+        _write_outputs(options, checked, description, written)
+    finally:
+        print(_printable("\n\n".join([text, *written])))
+
+
+def _write_outputs(
+    options: argparse.Namespace,
+    checked: "Checked",
+    description: "Description",
+    written: list[str],
+) -> None:
+    """Write the files that the options name, and add a line on each to ``written``."""
+    from kerhrm.files import write_text
+
+    if options.memberships is not None:
+        from kerhrm.check.outputs import memberships
+
+        table = memberships(checked, description)
+        if table is None:
+            reason = "there is no split of the rows"
+            written.append(f"{options.memberships} is not written: {reason}")
+        else:
+            write_text(options.memberships, table.to_csv())
+            written.append(f"memberships of the rows: {options.memberships}")
     if options.html is not None:
-        from kerhrm.files import write_text
         from kerhrm.plots.page import page
 
         title = os.fsencode(options.csv.name).decode("utf-8", "replace")
-        try:
-            write_text(options.html, page(checked, title, description))
-            text += f"\n\nopen {options.html}"
-        finally:  # a full disk takes the page, not the report of a long fit
-            print(text)
-        return
-    print(text)
+        write_text(options.html, page(checked, title, description))
+        written.append(f"open {options.html}")

@@ -23,7 +23,10 @@ from kerhrm.options import Task
 from kerhrm.tables.almost import almost_numbers
 from kerhrm.tables.cells import is_text, read_cells
 from kerhrm.tables.columns import (
+    ADD,
+    NAMES_ROWS,
     column_values,
+    columns_that_name_rows,
     indistinct,
     named,
     table_encoder,
@@ -32,6 +35,7 @@ from kerhrm.tables.columns import (
 from kerhrm.tables.copies import copied, repeated, split
 from kerhrm.tables.dates import digit_dates
 from kerhrm.tables.oddities import (
+    misread,
     missing_code,
     notes_of,
     oddities,
@@ -42,6 +46,8 @@ from kerhrm.tables.spelling import doubtful_words
 from kerhrm.tables.wording import counted
 
 TEST_SHARE = 0.3
+LEFT_OUT = "left out"  #: begins the remark on a column of text that names rows
+MOST_DOUBTS = 5  #: columns that the line on odd ones names
 MAX_CLASSES = 5  #: whole numbers of a target that may be classes
 OWN_GROUPS = (
     "every test row is a group of its own: errors of one row say little; "
@@ -57,6 +63,23 @@ class Checked(NamedTuple):
     X_test: pd.DataFrame
     y_test: pd.Series
     auxiliary_test: pd.DataFrame | None  #: None: there is no auxiliary column
+
+    @property
+    def doubts(self) -> str | None:
+        """One line on columns that look wrong, as all that was found may hang on
+        them."""
+        start = "column "
+        names = [
+            fact.removeprefix(start)
+            for fact, text in self.report.facts.items()
+            if fact.startswith(start) and not text.startswith(LEFT_OUT)
+        ]
+        if not names:
+            return None
+        some = ", ".join(names[:MOST_DOUBTS])
+        if len(names) > MOST_DOUBTS:
+            some += ", ..."
+        return f"first read the remarks on {some} below: all of this may hang on them"
 
 
 def check(  # noqa: PLR0913  (options of the command)
@@ -164,6 +187,8 @@ class _Data(NamedTuple):
         Rows that occur more than once; that others equal but for the target.
     notes : dict
         On columns, by name.
+    left_out : DataFrame
+        Columns of text that names rows, which do not predict.
     task : {"classification", "regression"}
         What is learned.
     """
@@ -175,6 +200,7 @@ class _Data(NamedTuple):
     copies: np.ndarray
     repeated: np.ndarray
     notes: dict[Any, str]
+    left_out: pd.DataFrame
     task: Task
 
     @classmethod
@@ -204,6 +230,7 @@ class _Data(NamedTuple):
             note = "its whole numbers are too large for float64: each is a category"
             before = cells.notes.get(name)
             cells.notes[name] = f"{before}; {note}" if before else note
+        features, left_out = _without_names_of_rows(features)
         return cls(
             rows=rows,
             features=features,
@@ -212,8 +239,24 @@ class _Data(NamedTuple):
             copies=copied(features, y),
             repeated=repeated(features),
             notes=cells.notes,
+            left_out=left_out,
             task=learned,
         )
+
+
+def _without_names_of_rows(
+    features: pd.DataFrame,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Columns that predict, and those of text that names rows.
+
+    The encoder would leave these out, too.  They go before rows are compared, so that
+    the fit is the one that it is without them.
+    """
+    names = columns_that_name_rows(features)
+    kept = features.drop(columns=names)
+    if not kept.shape[1]:
+        raise KerhrmError(f"no column is left that predicts: {NAMES_ROWS}", ADD)
+    return kept, features[names]
 
 
 def _facts_of_rows(
@@ -266,6 +309,10 @@ def _facts_of_columns(
     notes = notes_of(table) | data.notes
     data.features.attrs["notes"] = notes
     odd = dict(oddities(data.features, data.y, data.task == "regression"))
+    for name, column in data.left_out.items():
+        left_out = f"{LEFT_OUT}: {NAMES_ROWS}"
+        hint = misread(column) if is_text(column) else None
+        odd[str(name)] = f"{left_out}; {hint}" if hint else left_out
     for name in dict.fromkeys((roles.target, *roles.others)):
         column = data.rows[name]
         if name in roles.drop:

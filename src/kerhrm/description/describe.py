@@ -21,7 +21,7 @@ from kerhrm.description.rows import DescribedRows, environment_names
 from kerhrm.description.split import Split
 from kerhrm.description.stability import Relabel, stability
 from kerhrm.description.tree import separate
-from kerhrm.tables.wording import counted
+from kerhrm.tables.wording import listed
 
 BIMODAL = 0.05  #: p-value of the dip below which residuals are called bimodal
 #: of ERM's residuals, in units of its errors on rows that it has not seen
@@ -107,11 +107,12 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         return _described(known, None, None, changes, found, tuple(notes))
     regressions, names, left_out = environment_regressions(rows, memberships)
     if left_out:
-        are = "is" if left_out == 1 else "are"
+        columns = listed(left_out)
         notes.append(
-            f"{counted(left_out, 'column')} {are} not in these regressions: sums of "
-            "others, or too many for so few rows"
+            "too few rows of an environment for slopes of all columns: without "
+            f"{columns}, which differ least"
         )
+    notes += _exact(regressions)
     noise = residual_sd
     share = FIFTH
     if known.split == "fit" and known.detected:
@@ -121,7 +122,10 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
     changes = smallest_changes(rows, residual_sd, noise, share, known.visible)
     coefficients = slopes(regressions, names)
     if known.split == "mixture" and _out_of_sight(coefficients, changes):
-        notes.append("no slope differs by so much that the pre-test would have seen it")
+        notes.append(
+            "no slope differs by so much that the pre-test would have seen it, if the "
+            "level stays the same"
+        )
     likeliest = memberships.argmax(1)
     agreement = stability(likeliest, relabel, times, seed) if times else None
     if times and agreement is None:
@@ -138,8 +142,8 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
     _, n_environments = memberships.shape
     table = np.full((n_rows, n_environments), math.nan)
     table[rows.order] = memberships
-    columns = environment_names(n_environments)
-    of_rows = pd.DataFrame(table, known.index, columns)
+    headings = environment_names(n_environments)
+    of_rows = pd.DataFrame(table, known.index, headings)
     return _described(known, of_rows, parts, changes, found, tuple(notes))
 
 
@@ -178,6 +182,19 @@ def _out_of_sight(coefficients: pd.DataFrame, changes: pd.DataFrame) -> bool:
     comparable = seen.notna()
     below = (largest < seen)[comparable]
     return bool(comparable.any() and below.all())
+
+
+def _exact(regressions: list[Regression]) -> list[str]:
+    """A line on environments in which the columns explain the target exactly."""
+    pairs = zip(environment_names(len(regressions)), regressions, strict=True)
+    exact = [name for name, regression in pairs if regression.noise == 0]
+    if not exact:
+        return []
+    environments_of_it = " and ".join(exact)
+    return [
+        f"in {environments_of_it} the columns say exactly what the target is: two "
+        "values are easily split so"
+    ]
 
 
 def _pooled(regressions: list[Regression], memberships: np.ndarray) -> float:

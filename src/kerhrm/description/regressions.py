@@ -38,6 +38,8 @@ ROWS_PER_COEFFICIENT = 5
 DEPENDENT = 1e-8
 #: share of the target's standard deviation that is rounding
 EXACT = 1e-6
+#: share of the target's size that a column's effect is by rounding
+ROUNDING = 1e-12
 SOME_ROWS = 2000  #: that show whether a target is the sum of columns
 
 
@@ -98,9 +100,17 @@ def weighted_least_squares(
     sum_of_squares = float(r @ residuals**2)
     mean_square = sum_of_squares / max(total, 1e-300)
     noise = np.sqrt(mean_square * n_effective / freedom)
+    mean_square_of_target = float(r @ y**2) / max(total, 1e-300)
+    size_of_target = np.sqrt(mean_square_of_target)
+    if noise < EXACT * size_of_target:
+        noise = 0.0
+    mean_squares_of_columns = squared_lengths / max(total, 1e-300)
+    effects = np.abs(coefficients) * np.sqrt(mean_squares_of_columns)
+    rounding = effects < ROUNDING * size_of_target
+    coefficients = np.where(rounding, 0.0, coefficients)
     diagonal_of_covariance = np.diag(covariance)
     variances = np.maximum(diagonal_of_covariance, 0)
-    errors = np.sqrt(variances)
+    errors = np.sqrt(variances) if noise > 0 else np.zeros_like(variances)
     determined_coefficients = np.where(determined, coefficients, np.nan)
     determined_errors = np.where(determined, errors, np.nan)
     return Regression(
@@ -161,16 +171,18 @@ def explains_exactly(rows: DescribedRows) -> bool:
 
 def environment_regressions(
     rows: DescribedRows, memberships: np.ndarray
-) -> tuple[list[Regression], list[str], int]:
+) -> tuple[list[Regression], list[str], list[str]]:
     """Regressions of the environments; names of their coefficients, the constant first;
-    and how many columns are left out.
+    and the names of columns that are left out for lack of rows.
 
-    Left out are sums of other columns, and, where an environment has fewer than five
-    rows for each, those whose slopes on their own differ least.
+    Where an environment has fewer than five rows for each column, these are the ones
+    whose slopes on their own differ least.  Sums of others, as the last category of a
+    text, are left out besides.
     """
     column_of_weights = rows.weights[:, None]
     r = memberships * column_of_weights
-    chosen = independent_columns(rows.x)
+    independent = independent_columns(rows.x)
+    chosen = independent
     totals = r.sum(0)
     totals_of_squares = (r**2).sum(0)
     positive_squares = np.maximum(totals_of_squares, 1e-300)
@@ -194,8 +206,8 @@ def environment_regressions(
     while level in rows.names:
         level = f"({level})"
     names = [level, *(rows.names[j] for j in chosen)]
-    n_left_out = len(rows.names) - len(chosen)
-    return regressions, names, n_left_out
+    too_many = np.setdiff1d(independent, chosen)
+    return regressions, names, [rows.names[j] for j in too_many]
 
 
 def _difference_alone(column: np.ndarray, y: np.ndarray, r: np.ndarray) -> float:

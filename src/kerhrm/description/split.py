@@ -25,6 +25,7 @@ from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.description.regressions import independent_columns
 from kerhrm.description.rows import DescribedRows
 from kerhrm.heterogeneity.test import leading
 from kerhrm.progress import progress
@@ -152,16 +153,16 @@ def split_again(
 
 def _standardised(rows: DescribedRows) -> tuple[Tensor, Tensor, Tensor]:
     """Columns and a constant (n, p), targets (n,) and weights (n,), in units of their
-    standard deviations."""
-    scale = rows.x.std(0)
-    inputs_size = np.abs(rows.x)
-    sizes = inputs_size.max(0)
-    largest = np.maximum(sizes, 1e-300)
-    varies = scale > 1e-12 * largest
-    means = rows.x.mean(0)
-    centred = rows.x - means
-    varying = centred[:, varies]
-    x = varying / scale[varies]
+    standard deviations.
+
+    Sums of other columns are left out, as both columns of a yes and a no: with them
+    rounding, which is no run's like the next one's, would choose among equal fits.
+    """
+    independent = independent_columns(rows.x)
+    chosen = rows.x[:, independent]
+    means = chosen.mean(0)
+    centred = chosen - means
+    x = centred / chosen.std(0)
     n_coefficients = len(x) // ROWS_PER_COEFFICIENT
     most = max(1, n_coefficients - 1)
     components = leading(x, most)

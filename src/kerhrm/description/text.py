@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 5  #: whose smallest changes are shown
 NAME = 24  #: characters of a column's name
 ROW = 16  #: characters of a row's label
-SURE = 0.9  #: membership from which on a row is called sure
+SURE = 0.9  #: membership from which on a row is called clear
+CLEAR = "clear (90 % or more)"  #: share of an environment's rows that are
 DIGITS = 3  #: of numbers
 NONE = "\N{EN DASH}"  #: for a number that the rows do not determine
 #: numbers from and below which are written in full
 IN_FULL = 1e-3, 1e7
 NARROW = "95 % intervals, too narrow: the same rows made the split"
 SLOPES = "slopes that differ most, and the level at their means"
-CHANGES = "smallest difference of a slope that is seen in 80 % of such tables"
+CHANGES = (
+    "smallest difference of a slope that is seen in 80 % of such tables, if the level "
+    "stays the same"
+)
 NO_CHANGES = (
     f"{CHANGES}: none can be told, for the rows are too few or no column varies"
 )
@@ -43,6 +47,8 @@ def lines(description: "Description") -> list[str]:
         found += ["", "not excluded:", *limits]
     if d.mark:
         found += ["", split_line(d)]
+    if d.stability is not None:
+        found += ["", f"stability: {d.stability}"]
     if d.environments is not None:
         table = table_of(d)
         found += ["", *_table_lines(table)]
@@ -52,8 +58,6 @@ def lines(description: "Description") -> list[str]:
     if d.tree is not None:
         rules = [f"  {escaped(rule)}" for rule in rules_of(d)]
         found += ["", told_apart(d), *rules]
-    if d.stability is not None:
-        found += ["", f"stability: {d.stability}"]
     if not d.detected:
         table_of_changes = changes_of(d)
         if table_of_changes.shape[1] > 1:
@@ -78,20 +82,18 @@ def to_html(description: "Description") -> str:
         parts += [_paragraph("not excluded:"), _list(d.limits)]
     if d.mark:
         parts.append(_paragraph(split_line(d)))
-    if d.environments is not None:
-        environments = table_of(d)
-        parts.append(environments.to_html(border=0))
-    if d.slopes is not None:
-        parts.append(_paragraph(slopes_heading(d)))
-        slopes = slopes_of(d)
-        parts.append(slopes.to_html(border=0))
-    if d.tree is not None:
-        parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     if d.stability is not None:
         parts.append(_paragraph(f"stability: {d.stability}"))
+    if d.environments is not None:
+        parts.append(_scrolling(table_of(d)))
+    if d.slopes is not None:
+        parts.append(_paragraph(slopes_heading(d)))
+        parts.append(_scrolling(slopes_of(d)))
+    if d.tree is not None:
+        parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     changes = changes_of(d)
     if changes.shape[1] > 1:
-        parts += [_paragraph(CHANGES), changes.to_html(border=0)]
+        parts += [_paragraph(CHANGES), _scrolling(changes)]
     else:
         parts.append(_paragraph(NO_CHANGES))
     for note in d.notes:
@@ -101,6 +103,11 @@ def to_html(description: "Description") -> str:
 
 def _paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>"
+
+
+def _scrolling(table: pd.DataFrame) -> str:
+    """A table that a narrow page scrolls by itself."""
+    return f"<div tabindex='0'>{table.to_html(border=0)}</div>"
 
 
 def _list(texts: Sequence[str]) -> str:
@@ -140,7 +147,7 @@ def table_of(description: "Description") -> pd.DataFrame:
         sure = f"{is_sure.mean():.0%}" if size else NONE
         line = {
             "likeliest for": f"{counted(size)} ({size / total:.0%})",
-            "sure of them": sure,
+            CLEAR: sure,
             "sd of noise": number(environment["noise"]),
             "most certain rows, by index": certain.get(name, ""),
         }
@@ -163,9 +170,10 @@ def slopes_of(description: "Description") -> pd.DataFrame:
     cells = []
     for _, row in slopes.iterrows():
         text = number(row["coefficient"])
-        if description.split == "fit" and text != NONE:
-            low = number(row["low"])
-            high = number(row["high"])
+        low = number(row["low"])
+        high = number(row["high"])
+        is_exact = low == high
+        if description.split == "fit" and text != NONE and not is_exact:
             text += f" [{low}, {high}]"
         cells.append(text)
     shown = slopes.assign(text=cells)
@@ -221,14 +229,14 @@ def shortened(name: object) -> str:
     return f"{text[:half]}...{text[-half:]}"
 
 
-def number(value: float) -> str:
-    """Three digits of a number, in full unless it is very small or large; a dash for
+def number(value: float, digits: int = DIGITS) -> str:
+    """Some digits of a number, in full unless it is very small or large; a dash for
     NaN."""
     if np.isnan(value):
         return NONE
     least, most = IN_FULL
     if not least <= abs(value) < most:
-        return f"{value:.{DIGITS}g}"
+        return f"{value:.{digits}g}"
     return np.format_float_positional(
-        value, precision=DIGITS, unique=False, fractional=False, trim="-"
+        value, precision=digits, unique=False, fractional=False, trim="-"
     )

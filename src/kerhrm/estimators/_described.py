@@ -272,8 +272,10 @@ def _verdict(
     if model.predictor_ == "erm":
         notes = []
         if by_losses is not None:
-            notes.append(f"by the environments of the fit: {by_losses}")
-        verdict = f"use ERM, the ordinary model, as predict does: {model._reason}"
+            kept = "if_not_better='fit' predicts by it"
+            notes.append(f"by the environments of the fit: {by_losses}; {kept}")
+        same = "(KerHRM predicts the same)"
+        verdict = f"use ERM, the ordinary model {same}: {model._reason}"
         return verdict, notes
     found = "are detected" if detected else "are assumed, and not tested"
     if by_losses is None:

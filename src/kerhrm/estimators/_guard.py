@@ -90,8 +90,22 @@ def worse_than_constant(
         is_worse &= ~(environments & (ours < report["ERM"]))
     if len(worse := report.index[is_worse]):
         than = "hardly better" if task == "classification" else "worse"
-        return f"KerHRM is {than} than a constant ({worse[0]})"
+        first = worse[0]
+        times = _times_a_constant(report.loc[first], task)
+        return f"KerHRM is {than} than a constant ({first}: {times})"
     return None
+
+
+def _times_a_constant(errors: pd.Series, task: Task) -> str:
+    """KerHRM's error in units of a constant's, in words."""
+    constant = errors["constant"]
+    if constant <= 0:
+        same = "label" if task == "classification" else "value"
+        return f"all its rows have one {same}"
+    ratio = errors["KerHRM"] / constant
+    if task == "regression":
+        ratio = math.sqrt(ratio)
+    return f"{ratio:.2g} times its error"
 
 
 def not_better(
@@ -139,9 +153,20 @@ def not_better(
     environments = report.drop(index=ALL)
     ours, erm = environments["KerHRM"].max(), environments["ERM"].max()
     if not ours < left * erm:
-        worst = f"{ours:.3g} against {erm:.3g} in the worst inferred environment"
-        return f"KerHRM is not better than ERM ({worst})"
+        times = _times_erm(ours, erm, left, task)
+        return f"KerHRM is not better enough than ERM: {times}"
     return None
+
+
+def _times_erm(ours: float, erm: float, left: float, task: Task) -> str:
+    """KerHRM's worst error in units of ERM's, and what it has to be, in words."""
+    where = "its worst error in an inferred environment"
+    if erm <= 0:
+        return f"{where} is {ours:.3g}, and ERM's is 0"
+    ratio = ours / erm
+    if task == "regression":  # the errors are squares
+        ratio, left = math.sqrt(ratio), math.sqrt(left)
+    return f"{where} is {ratio:.3g} times ERM's, and not below {left:.3g} times"
 
 
 def _costs(report: pd.DataFrame) -> bool:

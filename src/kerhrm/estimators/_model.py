@@ -191,8 +191,8 @@ class InvariantEstimator(FittedInvariant):
 
     def _predict_as_erm(self, prepared: Prepared, reason: str) -> None:
         """Predict as ERM in closed form, of all rows."""
-        hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
-        text = f"{reason}; predicting as ERM: {hint}"
+        parameter = "if_not_detected" if self._inferred is None else "if_not_better"
+        text = f"{reason}; predicting as ERM: {parameter}='fit' keeps KerHRM"
         warn(text, HeterogeneityNotDetectedWarning)
         rows = prepared.rows.without_auxiliary()
         inputs, _ = points_of(self, rows, hold_out=False)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from kerhrm.description.text import number
 from kerhrm.estimators._guard import ALL, price
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.features.ridge_path import RidgePath
@@ -29,6 +30,9 @@ ERROR = {
 MOST_GROUPS = 12  #: of a report, that are printed
 ENVIRONMENT = re.compile(r"environment \d+")  #: name of an inferred one
 
+WHOLE = {"rows": "{:.0f}".format}  #: sums of memberships
+PREDICT_IS_ERM = "ERM (predict)"  #: column of errors where KerHRM does not predict
+
 #: p-values between which the verdict is near its limit
 NEAR = 0.03, 0.08
 
@@ -41,9 +45,9 @@ class Report:
     ----------
     errors : DataFrame
         A row for all rows, every inferred environment and every group; columns
-        ``rows``, KerHRM (what ``predict`` gives), ERM in closed form, least squares, a
-        constant.  Shares of wrong labels, or root mean squared errors in the target's
-        unit.
+        ``rows``, KerHRM (what ``predict`` gives, so ERM's where KerHRM is refused), ERM
+        in closed form, least squares, a constant.  Shares of wrong labels, or root mean
+        squared errors in the target's unit.
     facts : dict of str to str
         What the errors are, what predicts and why, the test, what was chosen and
         assumed.
@@ -70,11 +74,11 @@ class Report:
         lengths = map(len, self.facts)
         width = max(lengths)
         lines = [f"{name:{width}}  {value}" for name, value in self.facts.items()]
-        errors, n_others = self._shown()
+        errors, n_others = self._some_groups()
         others = []
         if n_others:
             others = [f"and {counted(n_others, 'group')} more, in errors"]
-        table = errors.to_string(float_format="%.4g")
+        table = errors.to_string(float_format=_number, formatters=WHOLE)
         return "\n".join([table, *others, "", *lines])
 
     def to_html(self) -> str:
@@ -85,24 +89,35 @@ class Report:
         rows = "".join(
             f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells.items()
         )
-        shown, n_others = self._shown()
+        shown, n_others = self._some_groups()
         errors = shown.rename_axis(columns="part")
         others = f"<p>and {counted(n_others, 'group')} more</p>" if n_others else ""
-        table = errors.to_html(float_format="%.4g", border=0)
-        return f"{table}{others}<table>{rows}</table>"
+        table = errors.to_html(float_format=_number, formatters=WHOLE, border=0)
+        scrolls = f"<div tabindex='0'>{table}</div>"
+        return f"{scrolls}{others}<div tabindex='0'><table>{rows}</table></div>"
 
-    def _shown(self) -> tuple[pd.DataFrame, int]:
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The errors as they are printed: where ``predict`` is ERM's, one column."""
+        if not self.errors["KerHRM"].equals(self.errors["ERM"]):
+            return self.errors
+        without = self.errors.drop(columns="KerHRM")
+        return without.rename(columns={"ERM": PREDICT_IS_ERM})
+
+    def _some_groups(self) -> tuple[pd.DataFrame, int]:
         """Errors of all rows, of environments and of the groups in which ERM is worst;
         and how many groups are not among them."""
-        names = self.errors.index.astype(str)
+        shown = self.shown
+        names = shown.index.astype(str)
         inferred = [bool(ENVIRONMENT.fullmatch(name)) for name in names]
         of_environments = np.array(inferred)
         groups = ~(of_environments | (names == ALL))
         n_others = int(groups.sum()) - MOST_GROUPS
         if n_others <= 0:
-            return self.errors, 0
-        worst = self.errors[groups].nlargest(MOST_GROUPS, "ERM")
-        kept = self.errors[~groups]
+            return shown, 0
+        of_erm = self.errors.loc[groups, "ERM"]
+        worst = shown[groups].loc[of_erm.nlargest(MOST_GROUPS).index]
+        kept = shown[~groups]
         return pd.concat([kept, worst]), n_others
 
     _repr_html_ = to_html
@@ -152,8 +167,8 @@ def indicators(
     if of_environments or not set(names).isdisjoint(taken):
         names = [f"group {name} {label}" for label in labels.names]
     members = {}
-    for number, name in enumerate(names):
-        of_group = labels.members(number)
+    for position, name in enumerate(names):
+        of_group = labels.members(position)
         members[name] = of_group.astype(float)
     return members
 
@@ -224,45 +239,75 @@ def point_losses(outputs: np.ndarray, y: np.ndarray, task: Task) -> np.ndarray:
     return np.asarray(squares)
 
 
+def _refused(model: Any) -> str:
+    """Errors of a KerHRM that does not predict, next to ERM's."""
+    errors = model._all_rows[["KerHRM", "ERM"]]
+    if model._task == "regression":
+        errors = errors**0.5 * model._units.y_scale
+    of_all = errors.loc[ALL]
+    worst = errors.drop(index=ALL).max()
+    pooled = f"{_number(of_all['KerHRM'])} against ERM's {_number(of_all['ERM'])}"
+    there = f"{_number(worst['KerHRM'])} against {_number(worst['ERM'])}"
+    return (
+        f"KerHRM; its error, training rows as if left out, is {pooled} on all rows, "
+        f"and {there} in the worst environment"
+    )
+
+
+def _number(value: float) -> str:
+    """An error, or a number of rows, with four digits."""
+    return number(value, 4)
+
+
+def _tested(model: Any) -> str:
+    """What the pre-test says, or why there is none."""
+    result = model.heterogeneity_
+    if result is None and model._task == "classification" and model._columns is None:
+        return "none; two labels cannot be tested without an auxiliary column"
+    if result is None:
+        return "none; the parameters asked for none"
+    if math.isnan(result.p_value):
+        return "not possible"
+    verdict = "environments" if result.detected else "no environments"
+    least = 1 / (1 + len(result.null))
+    p_value = f"p = {result.p_value:.3g}"
+    if math.isclose(result.p_value, least):
+        said = "the least that this test can say"
+    else:
+        said = f"least possible {least:.3g}"
+    text = f"{verdict} detected ({p_value}; {said})"
+    if NEAR[0] <= result.p_value <= NEAR[1]:
+        text += "; near the limit: a few other rows might decide otherwise"
+    return text
+
+
 def facts(model: Any) -> dict[str, str]:
     """Describe in words what a fitted KerHRM did and assumed."""
-    result, chosen = model.heterogeneity_, model.selected_
+    chosen = model.selected_
     by = {"linear": "KerHRM, its invariant direction", "network": "KerHRM, its network"}
     assumed = (
         "some feature is spurious: its relation to the target differs by environment"
     )
-    if result is None and model._task == "classification" and model._columns is None:
-        test = "none; two labels cannot be tested without an auxiliary column"
-    elif result is None:
-        test = "none; the parameters asked for none"
-    elif math.isnan(result.p_value):
-        test = "not possible"
-    else:
-        verdict = "environments" if result.detected else "no environments"
-        least = 1 / (1 + len(result.null))
-        test = (
-            f"{verdict} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
-        )
-        if NEAR[0] <= result.p_value <= NEAR[1]:
-            test += "; near the limit: a few other rows might decide otherwise"
     lines = {
         "error": ERROR[model._task],
         "predicts by": by.get(model.predictor_, f"ERM: {model._reason}"),
-        "test": test,
+        "test": _tested(model),
     }
     if model._inferred is None:
         return lines
-    lines["environments"] = ", ".join(f"{share:.0%}" for share in model._shares)
-    lines["environments"] += " of the rows"
+    shares = ", ".join(f"{share:.0%}" for share in model._shares)
+    lines["environments"] = f"{shares} of the rows, by mean membership"
     if model.predictor_ == "erm":
         lines["environments"] += "; found, but they do not help"
+        if model._losses is not None:
+            lines["refused"] = _refused(model)
         return lines
     lines["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(
         **chosen
     )
     scale = model._units.y_scale if model._task == "regression" else None
     if (costs := price(model._all_rows, scale)) is not None:
-        lines["price"] = f"KerHRM's error, training rows as if left out, is {costs}"
+        lines["cost of KerHRM"] = f"its error, training rows as if left out, is {costs}"
     if model._inferred.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"
     lines["assumed"] = assumed

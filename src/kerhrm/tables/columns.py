@@ -26,7 +26,13 @@ from kerhrm.tables.wording import listed
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
+#: rows of its most frequent category, below which a column of more than
+#: :data:`MAX_CATEGORIES` names rows, and does not describe them
+MIN_FREQUENT = 5
 MISSING = "missing"  #: category of a missing value
+#: why a column is left out
+NAMES_ROWS = "its text differs in nearly every row, as an identifier does"
+ADD = "add numbers, or columns of text that several rows share"
 DAY = np.timedelta64(1, "D")
 #: what to do about a cell of another kind
 GIVE = {
@@ -43,6 +49,10 @@ def table_encoder() -> "TableEncoder":
     ones are their column's median, next to a column that says so.  Everything else is
     text: a column of 0 and 1 for each of the 20 most frequent values, where a missing
     value is one.  Columns keep their names.
+
+    Text that names rows, as identifiers and addresses do, is left out, and a warning
+    says so: more than 20 values, none of which five rows have.  Its columns of 0 and 1
+    would each mark a few rows, and hide from KerHRM what other columns do.
 
     Returns
     -------
@@ -72,7 +82,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians and categories of the columns X (n_samples, n_columns).
 
-        Raises KerhrmError naming a column that cannot be encoded, or two of one name.
+        Warns of columns of text that name rows, which are left out.
+
+        Raises KerhrmError naming a column that cannot be encoded, or two of one name,
+        or if no other column is left.
         """
         table = named(X)
         _, n_columns = table.shape
@@ -82,7 +95,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(table.columns, dtype=object)
         self.n_features_in_ = n_columns
         names_of_kind: dict[str, list[str]] = {kind: [] for kind in READERS}
-        for name, column in table.items():
+        self.left_out_ = columns_that_name_rows(table)
+        described = table.drop(columns=self.left_out_)
+        if not described.shape[1]:
+            raise KerhrmError(f"no column is left that predicts: {NAMES_ROWS}", ADD)
+        for name in self.left_out_:
+            hint = "give pd.to_numeric of it if it holds numbers"
+            warn(f"column {name!r} is left out: {NAMES_ROWS}; {hint}", DataWarning)
+        for name, column in described.items():
             names_of_kind[_kind(column)].append(str(name))
         fill = SimpleImputer(
             strategy="median", add_indicator=True, keep_empty_features=True
@@ -114,7 +134,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = named(X)
         _check_rows(table)
         for name in self.feature_names_in_:
-            if name not in table:
+            if name not in table and name not in self.left_out_:
                 columns = list(table.columns)
                 hint = suggest(name, columns)
                 raise KerhrmError(f"column {name!r} of the fit is missing", hint)
@@ -131,6 +151,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Names of the encoded columns."""
         check_is_fitted(self)
         return np.array(self.names_, dtype=object)
+
+
+def columns_that_name_rows(table: pd.DataFrame) -> list[str]:
+    """Columns of text that name rows, as an identifier or an address does.
+
+    They have more than :data:`MAX_CATEGORIES` values, of which none is frequent.
+    """
+    found = []
+    for name, column in table.items():
+        if _kind(column) != "text":
+            continue
+        counts = pd.Series(texts(column)).value_counts()
+        if len(counts) > MAX_CATEGORIES and counts.iloc[0] < MIN_FREQUENT:
+            found.append(str(name))
+    return found
 
 
 def _check_rows(table: pd.DataFrame) -> None:

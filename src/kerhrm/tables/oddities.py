@@ -111,11 +111,8 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
         rows = counted(n - n_known)
         problem = f"it is {value!r}, and empty in {rows}"
         return f"{problem}; {drop} unless empty cells tell something"
-    if is_text(column):
-        if options := date_options(column):
-            return f"it looks like dates: {options}"
-        if text := almost_dates(column) or almost_numbers(column):
-            return text
+    if is_text(column) and (text := misread(column)):
+        return text
     if kind == "number" and (text := digit_dates(column)):
         return text
     doubts = doubtful_words(column) if kind == "text" else None
@@ -124,6 +121,13 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
         identifier = f"it differs in every row: an identifier? {drop}"
         return "; ".join(filter(None, [doubts, identifier]))
     return doubts or _code(kind, values)
+
+
+def misread(column: pd.Series) -> str | None:
+    """Say which option or change makes dates or numbers of a column of text."""
+    if options := date_options(column):
+        return f"it looks like dates: {options}"
+    return almost_dates(column) or almost_numbers(column)
 
 
 def missing_code(column: pd.Series) -> str | None:

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kerhrm.check.outputs import PAGE, check_output
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm.plots.page import check_output
 
 N = 40
 
@@ -38,11 +38,12 @@ def check(data: Path, *options: str) -> int:
 
 
 def other_files(folder: Path, data: Path) -> dict[str, Path]:
-    """Files of any kind that are no pages of ``kerhrm check``."""
+    """Files of any kind that are no outputs of ``kerhrm check``."""
     (folder / "link").symlink_to(data)
     os.link(data, folder / "hard")
     (folder / "folder").mkdir()
     (folder / "note.html").write_text("<html>mine</html>")
+    (folder / "note.csv").write_text("row,part\n1,2\n")
     (folder / "empty.html").write_text("")
     (folder / "dangling").symlink_to(folder / "nowhere")
     os.mkfifo(folder / "pipe")
@@ -53,6 +54,7 @@ def other_files(folder: Path, data: Path) -> dict[str, Path]:
         "a hard link": folder / "hard",
         "a folder": folder / "folder",
         "another page": folder / "note.html",
+        "another table": folder / "note.csv",
         "an empty file": folder / "empty.html",
         "a dangling link": folder / "dangling",
         "a pipe": folder / "pipe",
@@ -63,7 +65,9 @@ def other_files(folder: Path, data: Path) -> dict[str, Path]:
     }
 
 
-def test_a_page_takes_no_other_files_place(
+@pytest.mark.parametrize("option", ["--html", "--memberships"])
+def test_an_output_takes_no_other_files_place(
+    option: str,
     data: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -74,7 +78,7 @@ def test_a_page_takes_no_other_files_place(
     content = data.read_bytes()
     monkeypatch.setattr("kerhrm.check.check", None)  # nothing is fitted
     for what, place in places.items():
-        status = check(data, "--html", str(place))
+        status = check(data, option, str(place))
         assert status == 1, what
         error = capsys.readouterr().err.strip()
         assert error.startswith("kerhrm: error: "), what
@@ -93,10 +97,10 @@ def test_a_page_replaces_its_own_and_is_no_table(
         assert check(data, "--html", str(page)) == 0
     assert capsys.readouterr().err == ""
     with pytest.raises(KerhrmError, match="is the table itself"):
-        check_output(page, page)
+        check_output(PAGE, page, page)
     (tmp_path / "link.html").symlink_to(page)
     with pytest.raises(KerhrmError, match="kerhrm check has not written it"):
-        check_output(tmp_path / "link.html", data)
+        check_output(PAGE, tmp_path / "link.html", data)
 
 
 def test_a_long_check_shows_how_far_it_is_unless_it_is_quiet(
@@ -128,9 +132,9 @@ def test_a_page_ends_in_html(
 ) -> None:
     hint = f"write {re.escape(str(tmp_path / better))}$"
     with pytest.raises(KerhrmError, match=f"ends in .html; got '.*{name}'; {hint}"):
-        check_output(tmp_path / name, data)
+        check_output(PAGE, tmp_path / name, data)
     for good in (better, "x.HTM"):
-        check_output(tmp_path / good, data)
+        check_output(PAGE, tmp_path / good, data)
 
 
 def test_a_folder_that_is_read_only_is_told_before_the_fit(
@@ -138,7 +142,7 @@ def test_a_folder_that_is_read_only_is_told_before_the_fit(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(KerhrmError, match="is read-only"):
-        check_output(tmp_path / "out.html", data)
+        check_output(PAGE, tmp_path / "out.html", data)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-16"])

@@ -56,6 +56,25 @@ def test_a_half_whose_targets_are_all_the_same_is_one_environment() -> None:
     assert not again.any()
 
 
+def test_sums_of_other_columns_change_nothing() -> None:
+    """As the columns of yes and of no: among equal fits rounding would choose, and two
+    runs of one command would differ."""
+    random = np.random.default_rng(2)
+    amounts = random.normal(size=(200, 2))
+    yes = random.random(200) < 0.5
+    noise = random.normal(size=200) * np.where(random.random(200) < 0.3, 4, 1)
+    y = amounts[:, 0] + yes + noise
+    independent = np.column_stack([amounts, yes])
+    both = np.column_stack([amounts, yes, ~yes, np.ones(200)])
+    once = likely_split(sorted_rows(independent, y))
+    again = likely_split(sorted_rows(both, y))
+    assert once is not None
+    assert again is not None
+    np.testing.assert_allclose(again.memberships, once.memberships, atol=0.01)
+    found = again.candidates["BIC"]
+    np.testing.assert_allclose(found, once.candidates["BIC"], rtol=1e-3)
+
+
 def test_neither_the_order_of_rows_nor_that_of_columns_matters() -> None:
     table = turned(120)
     rows = table.rows

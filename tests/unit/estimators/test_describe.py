@@ -109,7 +109,7 @@ def test_the_break_even_share_is_that_of_the_price(
     assert found is not None
     assert found.low <= found.share <= found.high
     X, y = _rows(model)
-    told = model.report(X, y).facts["price"]
+    told = model.report(X, y).facts["cost of KerHRM"]
     assert f"more than {found.share:.0%} of the rows are of {found.environment}" in told
 
 
@@ -162,8 +162,8 @@ def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     assert model.predictor_ == "erm"
     assert found.mark == NOTHING_DETECTED
     assert NOTHING_DETECTED in str(found)
-    words = "use ERM, the ordinary model, as predict does: no environments are detected"
-    assert found.verdict == words
+    words = "use ERM, the ordinary model (KerHRM predicts the same)"
+    assert found.verdict == f"{words}: no environments are detected"
     assert "a hidden fifth" in str(found)
     first_words = [limit.split()[0] for limit in found.limits]
     assert first_words == ["environments", "weaker"]

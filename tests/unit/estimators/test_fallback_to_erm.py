@@ -1,5 +1,6 @@
 """Where KerHRM detects nothing or does not help, ERM predicts; its price is told."""
 
+import re
 import warnings
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
     columns = ["rows", "KerHRM", "ERM", "least squares", "constant"]
     assert report.columns.tolist() == columns
     model = KerHRMRegressor(**SMALL, options={"margin": 0.95})
-    with pytest.warns(HeterogeneityNotDetectedWarning, match="not better than ERM"):
+    with pytest.warns(HeterogeneityNotDetectedWarning, match="not better enough"):
         model.fit(slopes.x, slopes.y)
     assert model.predictor_ == "erm"
     assert_allclose(model.report_, report)
@@ -108,9 +109,18 @@ def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
     rows = of_new.errors.index.tolist()
     assert rows == ["all rows", "environment 0", "environment 1"]
     reason = of_new.facts["predicts by"]
-    assert reason.startswith("ERM: KerHRM is not better than ERM")
+    assert reason.startswith("ERM: KerHRM is not better enough than ERM")
+    times = re.search(
+        r"environment is (.*) times ERM's, and not below 0.224 times$", reason
+    )
+    assert times is not None
+    assert 0.224 < float(times[1])
     environments = of_new.facts["environments"]
-    assert environments.endswith("of the rows; found, but they do not help")
+    assert environments.endswith("membership; found, but they do not help")
+    assert "worst environment" in of_new.facts["refused"]
+    # ``predict`` is ERM's, and a table with the same errors twice would mislead
+    assert "ERM (predict)" in str(of_new)
+    assert of_new.errors["KerHRM"].equals(of_new.errors["ERM"])
 
 
 def test_it_can_be_fitted_anyway(null: Any) -> None:
@@ -232,7 +242,7 @@ def test_a_regression_may_be_worse_than_the_constant_by_chance() -> None:
     }
     table = pd.DataFrame(errors, rows)
     reason = not_better(table, "regression", None, 5)
-    assert "worse than a constant (environment 0)" in str(reason)
+    assert "worse than a constant (environment 0: 1.1 times its error)" in str(reason)
     doubt = pd.Series([0.1, 0.25, 0.1], rows)
     reason_with_doubt = not_better(table, "regression", None, 5, doubt)
     assert reason_with_doubt is None
@@ -249,6 +259,9 @@ def test_numbers_that_hardly_vary_in_an_environment_are_no_reason_for_erm() -> N
     assert not_better(table, "regression", None, 5) is None
     reason = not_better(table / 10, "classification", None, 50)
     assert "hardly better than a constant" in str(reason)
+    alike = table.assign(constant=[3.0, 0.0])
+    reason = not_better(alike / 10, "classification", None, 50)
+    assert str(reason).endswith("(environment 0: all its rows have one label)")
 
 
 def test_a_flip_among_columns_that_correlate_is_used() -> None:
@@ -317,7 +330,7 @@ def test_the_price_of_labels_is_told() -> None:
     with pytest.warns(PriceWarning, match="options={'margin': 1} pred"):
         model.fit(x, y)
     report = model.report(x, y)
-    message = report.facts["price"]
+    message = report.facts["cost of KerHRM"]
     assert "against ERM's" in message
 
     erm = KerHRMClassifier(**SMALL, options={"margin": 1.0})

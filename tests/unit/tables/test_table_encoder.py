@@ -234,11 +234,26 @@ def test_a_column_whose_later_values_are_all_unseen_is_warned_of() -> None:
     fields = ["Law", "law"] * 30
     some_misspelt = X.assign(field=fields)
     encoder.transform(some_misspelt)
-    numbers_as_text = [f"{i}" for i in range(N)]
-    many = pd.DataFrame({"field": numbers_as_text})
+    some_numbers = [f"{i % 30 % 25}" for i in range(N)]
+    many = pd.DataFrame({"field": [*some_numbers, "0", "0"]})
     encoder = table_encoder().fit(many)
     with pytest.warns(DataWarning, match="look at its spelling"):
         encoder.transform(many + "x")
+
+
+def test_text_that_names_rows_is_left_out() -> None:
+    """Its columns of 0 and 1 would each mark a few rows."""
+    amounts = np.arange(N, dtype=float)
+    names = [f"row {i // 2}" for i in range(N)]
+    fields = [f"{i % 15}" for i in range(N)]  # four rows each, and few of them
+    X = pd.DataFrame({"amount": amounts, "name": names, "field": fields})
+    with pytest.warns(DataWarning, match="column 'name' is left out: its text differs"):
+        encoder = table_encoder().fit(X)
+    expected = table_encoder().fit_transform(X.drop(columns="name"))
+    assert_frame_equal(encoder.transform(X), expected)
+    assert_frame_equal(encoder.transform(X.drop(columns="name")), expected)
+    with pytest.raises(KerhrmError, match="no column is left that predicts"):
+        table_encoder().fit(X[["name"]])
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64"])
