@@ -126,6 +126,12 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
             "no slope differs by so much that the pre-test would have seen it, if the "
             "level stays the same"
         )
+    sizes = np.average(memberships, axis=0, weights=rows.weights)
+    if known.split == "mixture" and sizes.min() < FIFTH / 2:
+        notes.append(
+            "an environment with fewer rows than a fifth is seen by larger differences "
+            "alone"
+        )
     likeliest = memberships.argmax(1)
     agreement = stability(likeliest, relabel, times, seed) if times else None
     if times and agreement is None:

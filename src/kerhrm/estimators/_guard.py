@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.description.break_even import share_above
+from kerhrm.description.text import number
 from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult
 from kerhrm.options import Task
 
@@ -245,7 +246,8 @@ def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     if scale is not None:
         told = [scale * ours**0.5, scale * erm**0.5]
     own_error, erm_error = told
-    text = f"{own_error:.3g} against ERM's {erm_error:.3g} on rows like these"
+    against = f"{number(own_error)} against ERM's {number(erm_error)}"
+    text = f"{against} on rows like these"
     environments = report.drop(index=ALL)
     rows = environments["rows"]
     smallest = rows.idxmin()

@@ -307,7 +307,9 @@ def facts(model: Any) -> dict[str, str]:
     )
     scale = model._units.y_scale if model._task == "regression" else None
     if (costs := price(model._all_rows, scale)) is not None:
-        lines["cost of KerHRM"] = f"its error, training rows as if left out, is {costs}"
+        lines["predicts by"] += " (options={'margin': 1} predicts as ERM)"
+        error = "its error, training rows as if left out,"
+        lines["cost of KerHRM"] = f"{error} is {costs}"
     if model._inferred.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"
     lines["assumed"] = assumed

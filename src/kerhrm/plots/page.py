@@ -34,7 +34,7 @@ def page(checked: Checked, title: str, description: Description) -> str:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # a box for a letter is no trouble
         warnings.simplefilter("ignore", KerhrmWarning)  # as in the report
-        of_errors = _image(errors(checked), "errors by environment and group")
+        of_errors = _image(errors(checked), "errors of the models, by environment")
         found = _found(checked, description)
     heading = html.escape(title)
     report = checked.report.to_html()
@@ -44,7 +44,7 @@ def page(checked: Checked, title: str, description: Description) -> str:
         f"<title>{heading}</title>"
         "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
         "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"
-        "div{overflow-x:auto;margin:1em 0}</style>"
+        "div{overflow-x:auto}div,figure{margin:1em 0}</style>"
         f"<main><h1>{heading}</h1>"
         f"<h2>What was found</h2>{found}<p>{WORDS}</p>"
         f"<h2>Errors on rows that were held out</h2>{report}"
@@ -70,11 +70,15 @@ def _found(checked: Checked, description: Description) -> str:
             auxiliary=checked.auxiliary_test,
             ax=ax,
         )
-        parts.append(_image(figure, "target over the column whose slopes differ most"))
+        text = "test rows: the target over the column whose slopes differ most"
+        parts.append(_image(figure, text))
     if description.rootogram is not None:
         figure, ax = _figure()
         rootogram(description, ax=ax)
-        text = "numbers of rows by membership in each environment"
+        text = (
+            "numbers of rows by their membership: high at 0 and 1 if environments are "
+            "far apart"
+        )
         parts.append(_image(figure, text))
     return "".join(parts)
 
@@ -108,7 +112,9 @@ def _image(figure: "Figure", text: str) -> str:
     figure.savefig(buffer, format="png", dpi=120)
     png = buffer.getvalue()
     image = base64.b64encode(png).decode()
-    return f"<img alt='{text}' src='data:image/png;base64,{image}'>"
+    source = f"src='data:image/png;base64,{image}'"
+    caption = f"<figcaption>{text}</figcaption>"
+    return f"<figure>{caption}<img alt='{text}' {source}></figure>"
 
 
 def errors(checked: Checked) -> "Figure":
@@ -122,11 +128,14 @@ def errors(checked: Checked) -> "Figure":
     largest = np.sort(largest_first[:MAX_ROWS])
     table = table.iloc[largest].drop(columns="rows")
     n_groups = len(table)
-    figure, ax = _figure(2.2 + 0.35 * n_groups)
+    n_models = len(table.columns)
+    figure, ax = _figure(2.2 + 0.4 * n_groups)
+    places = np.arange(n_groups)
     for number, name in enumerate(table):
+        dodge = 0.5 * (number / n_models - 0.5)  # as least squares often has ERM's
         ax.plot(
             table[name],
-            range(n_groups),
+            places + dodge,
             ls="",
             label=name,
             **style(number),

@@ -84,9 +84,12 @@ def one_law(rows: Rows, shape: Shape, wrong: float) -> Points:
     return x, right ^ rows.hidden(wrong)
 
 
-def flipped(rows: Rows, share: float) -> tuple[Array, Array, Array]:
+def flipped(rows: Rows, share: float, right: float = 1.0) -> tuple[Array, Array, Array]:
     """Four inputs that the label moves everywhere, and two that it moves the other way
     in a hidden share of the rows.
+
+    Where these two are ``right`` in fewer than all rows, they are turned in the others
+    by chance, whatever environment these belong to.
 
     Returns inputs, labels and whether a row is of that share.
     """
@@ -97,6 +100,9 @@ def flipped(rows: Rows, share: float) -> tuple[Array, Array, Array]:
     stable = rows.normal(4)
     stable += signal[:, None]
     spurious_sign = np.where(hidden, -sign, sign)
+    if right < 1:
+        by_chance = rows.hidden(1 - right)
+        spurious_sign = np.where(by_chance, -spurious_sign, spurious_sign)
     noise = rows.normal(2)
     noise = 0.3 * noise
     spurious = spurious_sign[:, None] + noise

@@ -3,6 +3,7 @@
 Table ``labels``: parts ``no environments`` (labels of one law, some wrong at random; 20
 draws each), ``few columns`` (ordinary tables without environments; 20 draws each),
 ``flips`` (a feature follows the label, and its opposite in a share of the rows),
+``noisy flips`` (the same with a feature that is wrong by chance in some rows),
 ``seeds`` (the same in fewer rows: one table, ten seeds of the fit) and ``paper``
 (Table 1, Colored MNIST, and Table 1 with one environment).  Errors are shares of wrong
 labels on rows of the same law and, of flips and the paper's data, in the worst of other
@@ -54,6 +55,7 @@ def units(files: Files) -> Iterator[Unit]:
     yield from of_one_law()
     yield from of_few_columns()
     yield from of_flips()
+    yield from of_noisy_flips()
     yield from of_seeds()
     yield from of_the_paper(files["raw"])
 
@@ -90,6 +92,17 @@ def of_flips() -> Iterator[Unit]:
             case = f"{share:.0%} of the rows"
             key = FitKey("flips", case, seed)
             fit = partial(flips, share, seed, 1000, seed)
+            yield key.unit(fit)
+
+
+def of_noisy_flips() -> Iterator[Unit]:
+    """The same, in a fifth of the rows, of features that are right in fewer than
+    all."""
+    for seed in range(20, 30):
+        for right in (0.95, 0.9, 0.85):
+            case = f"the feature is right in {right:.0%}"
+            key = FitKey("noisy flips", case, seed)
+            fit = partial(flips, 0.2, seed, 1000, seed, right)
             yield key.unit(fit)
 
 
@@ -156,17 +169,17 @@ def few_columns(name: str, seed: int) -> DataFrame:
     return fitted(x, y, seed, [test])
 
 
-def flips(share: float, table: int, n: int, seed: int) -> DataFrame:
+def flips(share: float, table: int, n: int, seed: int, right: float = 1.0) -> DataFrame:
     """One table with flips, and a seed of the fit."""
     words = "two labels", "flips", str(share)
     random = stream(table, *words)
     rows = Rows(random, n)
-    x, y, hidden = flipped(rows, share)
+    x, y, hidden = flipped(rows, share, right)
     random = stream(table, *words, "test")
     tests = []
     for test_share in (share, 1 - share):
         rows = Rows(random, 2000)
-        x_test, y_test, _ = flipped(rows, test_share)
+        x_test, y_test, _ = flipped(rows, test_share, right)
         test = (x_test, y_test)
         tests.append(test)
     return fitted(x, y, seed, tests, hidden)
