@@ -109,7 +109,8 @@ def check(  # noqa: PLR0913  (options of the command)
     drop : str or sequence of str, optional
         Columns that are not used.
     n_environments : int, optional
-        K; by default 1 to 5, by held-out likelihood.
+        K; by default 2 of two labels without auxiliary columns, for which the guard was
+        measured (docs/studies.md), else 1 to 5, by held-out likelihood.
     task : {"classification", "regression"}, optional
         By default a regression of more than two numbers, else a classification.
     random_state : int, RandomState or None, default=0
@@ -144,6 +145,8 @@ def check(  # noqa: PLR0913  (options of the command)
         groups = groups.iloc[test]
     encoder = table_encoder().fit(data.features.iloc[train])
     kind = KerHRMRegressor if regression else KerHRMClassifier
+    if n_environments is None and not (regression or roles.auxiliary):
+        n_environments = 2
     model = kind(n_environments=n_environments, random_state=seed)
     of_train, of_test = {}, {}
     if roles.auxiliary:

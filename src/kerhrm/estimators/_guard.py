@@ -220,7 +220,7 @@ def _nothing_invariant(report: pd.DataFrame, n_columns: int) -> str | None:
     it flips; what tells it from one is that nothing else predicts the label.
     """
     if n_columns == 1:
-        return "of one column KerHRM would leave nothing to predict by"
+        return "with a single column nothing would be left to predict by"
     if n_columns >= FEW_COLUMNS or not _costs(report):
         return None
     left = _beside_constant(report)

@@ -30,7 +30,7 @@ from kerhrm.randomness import entropy
 #: again; and PyTorch draws the weights of all modules from one generator
 _LOCK = threading.RLock()
 
-HINT = "return an nn.Module that maps points (n, d) to (n,) or (n, 1)"
+HINT = "a network is an nn.Module that maps rows (n, d) to (n,) or (n, 1)"
 N_POINTS = 16  #: that a module is tried on
 #: in what PyTorch raises where the machine fails, and not a module's code
 OF_MACHINE = ("memory", "CUDA", "cuDNN", "cuBLAS", "CUBLAS")

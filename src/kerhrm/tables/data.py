@@ -27,7 +27,7 @@ from kerhrm.tables.arrays import (
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
-from kerhrm.tables.loaders import LOADERS, unloaded
+from kerhrm.tables.loaders import LOADERS, refuse_others, unloaded
 from kerhrm.tables.polars import check_cells
 
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
@@ -51,6 +51,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     ValueError, TypeError
         scikit-learn's own, for other columns than in the fit.
     """
+    refuse_others(X)
     if isinstance(X, LOADERS):
         X, _ = unloaded(X, needs_y=False)
     doubtful = "mM"

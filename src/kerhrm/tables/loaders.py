@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import math
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.tables.arrays import family, plain
 
 #: what is read as a loader, or refused with its cure
@@ -61,11 +62,23 @@ def unloaded(X: Any, y: Any = None, *, needs_y: bool = True) -> tuple[Any, Any]:
     if not isinstance(X, DataLoader):
         return X, y
     if y is not None:
-        problem = "X is a loader, whose batches hold the targets, and y is given, too"
-        raise KerhrmError(problem, "leave y out, or give X as an array")
+        problem = "X is a loader, and y is given, too"
+        hint = "let the loader give batches (x, y), and leave y out; or give X as an"
+        raise KerhrmError(problem, f"{hint} array")
     _check_order(X)
     with _states_kept(X):
         return _read(X, needs_y)
+
+
+def refuse_others(X: Any) -> None:
+    """Refuse what only leads to a table: a path, or a list with a loader in it."""
+    what = "X must be a table or a loader"
+    if isinstance(X, str | os.PathLike):
+        hint = "give np.load(path), or kerhrm.check.read_table(path) of a CSV file"
+        raise KerhrmError(f"{what}; got the path {shown(X)}", hint)
+    if isinstance(X, list | tuple) and any(isinstance(part, LOADERS) for part in X):
+        problem = f"{what}; got a list with a loader in it"
+        raise KerhrmError(problem, "give the loader itself")
 
 
 def _read(

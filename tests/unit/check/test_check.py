@@ -192,7 +192,7 @@ def test_the_fit_is_described_first_and_on_the_page(
     assert "errors on rows that were held out" in shown
     text = page.read_text()
     assert text.count("data:image/png;base64,") == 2
-    assert "numbers of rows by membership" in text
+    assert "numbers of rows by their membership" in text
     assert main(arguments) == 0
     without_page, _, _ = shown.partition("\n\nopen ")
     again = capsys.readouterr().out

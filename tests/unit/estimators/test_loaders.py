@@ -303,6 +303,21 @@ def test_targets_beside_a_loader_are_refused() -> None:
         model.fit(rows, LABELS.y)
 
 
+@pytest.mark.parametrize("as_path", [str, Path])
+def test_a_path_is_no_table(as_path: Any) -> None:
+    model = KerHRMClassifier(**SMALL)
+    path = as_path("embeddings.npy")
+    with pytest.raises(KerhrmError, match=r"got the path .*give np\.load\(path\)"):
+        model.fit(path, LABELS.y)
+
+
+def test_a_loader_in_a_list_is_told() -> None:
+    model = KerHRMClassifier(**SMALL)
+    rows = loader(LABELS.x, LABELS.y)
+    with pytest.raises(KerhrmError, match="give the loader itself"):
+        model.fit([rows])
+
+
 def test_embeddings_with_nan_are_told_by_column_and_row() -> None:
     x = LABELS.x.astype(np.float32)
     x[17, 1] = np.nan
