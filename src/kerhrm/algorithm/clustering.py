@@ -13,15 +13,11 @@ from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.labels import label_bins, label_information
-from kerhrm.algorithm.mixture import (
-    Mixture,
-    fit_mixture,
-    orthogonal_update,
-    random_starts,
-)
+from kerhrm.algorithm.mixture import Mixture, orthogonal_update
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
+from kerhrm.algorithm.starts import Points, fit_starts
 from kerhrm.randomness import stream
 
 
@@ -185,11 +181,6 @@ def infer_environments(
     if options.clustering_target == "label":
         y = problem.y.double()
         y_validation = problem.y_validation.double()
-    drawn = _starts(problem, options, variant, before)
-    starts = drawn.to(psi)
-    n_ridges = len(options.clustering_ridge)
-    distinct_ridges = psi.new_tensor(options.clustering_ridge)
-    ridges = distinct_ridges.repeat_interleave(len(starts))
     settings = EM(
         noise_sd=options.noise_sd,
         per_cluster=options.noise_variance == "per_cluster",
@@ -197,14 +188,16 @@ def infer_environments(
         max_iter=options.em_max_iter,
         tol=options.em_tol,
     )
-    repeated_starts = starts.repeat(n_ridges, 1, 1)
-    mixtures = fit_mixture(
-        psi,
-        y,
-        repeated_starts,
-        ridge=ridges,
-        point_weights=problem.weights,
-        em=settings,
+    first = None
+    if options.init == "nested" and before is not None and not bool(before.degenerate):
+        first = before.train
+    mixtures, ridges = fit_starts(
+        Points(psi, y, problem.weights),
+        options,
+        settings,
+        first=first,
+        seed=problem.seed,
+        name=variant.stream,
     )
     counts, counts_validation = problem.counts
     responsibilities = mixtures.responsibilities(psi, y)
@@ -259,32 +252,3 @@ def infer_environments(
         n_empty=degeneracy.empty.sum(),
         n_unconverged=unconverged.sum(),
     )
-
-
-def _starts(
-    problem: Problem,
-    options: KerHRMOptions,
-    variant: Variant,
-    before: Environments | None,
-) -> Tensor:
-    """Responsibilities (R, n, K) at the start of EM."""
-    nested = options.init == "nested"
-    if nested and before is not None and not bool(before.degenerate):
-        return _normalised(before.train)[None]
-    return random_starts(
-        problem.seed,
-        options.n_init,
-        len(variant.psi),
-        options.n_environments,
-        *variant.stream,
-    )
-
-
-def _normalised(responsibilities: Tensor) -> Tensor:
-    """Responsibilities (n, K) that add up to one again, without dropped
-    environments."""
-    total = responsibilities.sum(-1, keepdim=True)
-    n_clusters = responsibilities.shape[-1]
-    share = 1 / n_clusters
-    equal = torch.full_like(responsibilities, share)
-    return torch.where(total > 0, responsibilities / total, equal)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from kerhrm.algorithm import clustering as module
+from kerhrm.algorithm import starts as module
 from kerhrm.algorithm.mixture import fit_mixture
 
 
