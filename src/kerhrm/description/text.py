@@ -85,15 +85,15 @@ def to_html(description: "Description") -> str:
     if d.stability is not None:
         parts.append(_paragraph(f"stability: {d.stability}"))
     if d.environments is not None:
-        parts.append(_scrolling(table_of(d)))
+        parts.append(_scrolling(table_of(d), "environment"))
     if d.slopes is not None:
         parts.append(_paragraph(slopes_heading(d)))
-        parts.append(_scrolling(slopes_of(d)))
+        parts.append(_scrolling(slopes_of(d), "column"))
     if d.tree is not None:
         parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     changes = changes_of(d)
     if changes.shape[1] > 1:
-        parts += [_paragraph(CHANGES), _scrolling(changes)]
+        parts += [_paragraph(CHANGES), _scrolling(changes, "column")]
     else:
         parts.append(_paragraph(NO_CHANGES))
     for note in d.notes:
@@ -105,9 +105,10 @@ def _paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>"
 
 
-def _scrolling(table: pd.DataFrame) -> str:
-    """A table that a narrow page scrolls by itself."""
-    return f"<div tabindex='0'>{table.to_html(border=0)}</div>"
+def _scrolling(table: pd.DataFrame, rows: str) -> str:
+    """A table that a narrow page scrolls by itself, and what its rows are."""
+    named = table.rename_axis(index=None, columns=rows)
+    return f"<div tabindex='0'>{named.to_html(border=0)}</div>"
 
 
 def _list(texts: Sequence[str]) -> str:
