@@ -27,6 +27,6 @@ from .heterogeneity.test import test_heterogeneity as test_heterogeneity
 from .methods.registry import METHODS as METHODS
 from .networks.build import build as build
 from .networks.options import NetworkOptions as NetworkOptions
-from .tables.columns import table_encoder as table_encoder
+from .tables.encoder import table_encoder as table_encoder
 
 __version__: str

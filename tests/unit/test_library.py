@@ -47,7 +47,7 @@ def test_an_estimator_imports_no_encoder() -> None:
     """What only ``kerhrm check`` and ``table_encoder`` need costs .2 seconds."""
     code = "import sys; from kerhrm import KerHRMClassifier;"
     code += (
-        "sys.exit(bool({'kerhrm.tables.columns', 'sklearn.impute'} & {*sys.modules}))"
+        "sys.exit(bool({'kerhrm.tables.encoder', 'sklearn.impute'} & {*sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)
     assert done.returncode == 0

@@ -1,0 +1,118 @@
+"""Rows and columns of a table that ``kerhrm check`` uses."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.check.columns import (
+    Roles,
+    complete_rows,
+    plain_name,
+    read_auxiliary,
+    read_target,
+    task_of,
+)
+from kerhrm.errors import KerhrmError
+from kerhrm.options import Task
+from kerhrm.tables.cells import read_cells
+from kerhrm.tables.columns import (
+    ADD,
+    NAMES_ROWS,
+    columns_that_name_rows,
+    indistinct,
+    named,
+)
+from kerhrm.tables.copies import copied, repeated
+from kerhrm.tables.oddities import without_notes
+
+
+class CheckedTable(NamedTuple):
+    """Rows of a table that are used, and what is known of them.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        With a target and auxiliary values, all columns.
+    features : DataFrame
+        Columns that predict.
+    y : Series
+        Target.
+    z : DataFrame
+        Auxiliary columns.
+    copies, repeated : ndarray, (n,), bool
+        Rows that occur more than once; that others equal but for the target.
+    notes : dict
+        On columns, by name.
+    left_out : DataFrame
+        Columns of text that names rows, which do not predict.
+    task : {"classification", "regression"}
+        What is learned.
+    """
+
+    rows: pd.DataFrame
+    features: pd.DataFrame
+    y: pd.Series
+    z: pd.DataFrame
+    copies: np.ndarray
+    repeated: np.ndarray
+    notes: dict[Any, str]
+    left_out: pd.DataFrame
+    task: Task
+
+    @classmethod
+    def read(
+        cls, table: pd.DataFrame, roles: Roles, task: str | None
+    ) -> "CheckedTable":
+        """Read a table; KerhrmError if a column cannot be used, or none predicts."""
+        if isinstance(table, pd.DataFrame):
+            table = table.set_axis(table.columns.map(plain_name), axis=1)
+        cells = read_cells(without_notes(named(table, "table")))
+        rows = complete_rows(cells.table, roles.target, roles.others, roles.auxiliary)
+        n_empty = int(cells.table[roles.target].isna().sum())
+        y = read_target(rows[roles.target], n_empty)
+        learned = task_of(y, task)
+        if learned == "regression":
+            y = y.astype(float) if y.dtype.kind == "b" else y
+        z = read_auxiliary(rows[roles.auxiliary])
+        features = rows.drop(columns=list({roles.target, *roles.others}))
+        if not features.shape[1]:
+            options = " and ".join(roles.options)
+            hint = f"name fewer columns in {options}" if options else "add columns"
+            raise KerhrmError("no column is left that predicts", hint)
+        indistinct_names = [
+            name for name, column in features.items() if indistinct(column)
+        ]
+        for name in indistinct_names:  # identifiers, as are those beyond 64 bits
+            texts_of_name = features[name].astype(object).map(str, na_action="ignore")
+            features[name] = texts_of_name
+            note = "its whole numbers are too large for float64: each is a category"
+            before = cells.notes.get(name)
+            cells.notes[name] = f"{before}; {note}" if before else note
+        features, left_out = _without_names_of_rows(features)
+        return cls(
+            rows=rows,
+            features=features,
+            y=y,
+            z=z,
+            copies=copied(features, y),
+            repeated=repeated(features),
+            notes=cells.notes,
+            left_out=left_out,
+            task=learned,
+        )
+
+
+def _without_names_of_rows(
+    features: pd.DataFrame,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Columns that predict, and those of text that names rows.
+
+    The encoder would leave these out, too.  They go before rows are compared, so that
+    the fit is the one that it is without them.
+    """
+    names = columns_that_name_rows(features)
+    kept = features.drop(columns=names)
+    if not kept.shape[1]:
+        raise KerhrmError(f"no column is left that predicts: {NAMES_ROWS}", ADD)
+    return kept, features[names]
