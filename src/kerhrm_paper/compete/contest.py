@@ -22,7 +22,7 @@ from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.method_file import load_method
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
 from kerhrm_paper.compete.published import published_fits, published_scores
-from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
+from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit, shared
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.strict_yaml import dump, read_yaml
 from kerhrm_paper.config.views import Cell
@@ -273,14 +273,18 @@ class Contest:
         )
 
     def _figures(self, names: Iterable[str]) -> dict[str, Path]:
-        """Every seed of all methods of some tables, as in their notebooks; a table's
-        own figure may show others alone."""
+        """Every seed behind the ranks of some tables; a table's own figure may show
+        other methods, and other settings."""
         paths = {}
+        titles = list(self.method.titles.values())
         for name in names:
-            cells = self.run.cells(name)
-            if cells["setting"].nunique() >= MANY:
+            scores = shared(self.run.scores(name), titles)
+            settings = set(scores["setting"])
+            if len(settings) >= MANY:
                 continue
-            scores = self.run.scores(name)
+            cells = self.run.cells(name)
+            is_ranked = cells["setting"].isin(settings)
+            cells = cells[is_ranked]
             title = self.run.title(name)
             figure = every_seed(scores, cells, title)
             stem = self.run.folder / "figures" / f"{name}-methods"

@@ -81,21 +81,16 @@ def ranks(
 def _of_table(
     run: Run, table: str, titles: Sequence[str], costs: Costs
 ) -> list[dict[str, Any]]:
-    scores = run.scores(table)
+    scores = shared(run.scores(table), titles)
     methods = scores["method"]
     is_reference = methods.str.startswith(REFERENCE)
     scores = scores[primary(scores) & ~is_reference]
     metrics = set(scores["metric"])
     metric, worst = next(pair for pair in PAIRS if pair[0] in metrics)
-    settings = _settings(scores, titles)
-    is_shared = scores["setting"].isin(settings)
-    scores = scores[is_shared]
+    n_settings = scores["setting"].nunique()
     rows = []
     by_method = scores.groupby("method", sort=False)
     for method, of_method in by_method:
-        n_settings = of_method["setting"].nunique()
-        if n_settings < len(settings):
-            continue
         values = where(of_method, metric=metric)
         worst_values = where(of_method, metric=worst)
         summary = _summary(values)
@@ -112,7 +107,7 @@ def _of_table(
                 "worst": of_worst["mean"],
                 "worst_low": of_worst["ci_low"],
                 "worst_high": of_worst["ci_high"],
-                "n_settings": len(settings),
+                "n_settings": n_settings,
                 "n_seeds": summary["n_seeds"],
                 "seconds": _seconds(of_method, costs),
                 "reason": _reason(of_method),
@@ -125,6 +120,24 @@ def _of_table(
     frame["worst_rank"] = _ranked(frame["worst"], worst_metric)
     frame = frame.sort_values(["rank", "worst_rank"], na_position="last")
     return frame.to_dict("records")
+
+
+def shared(scores: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
+    """Scores in the settings that have ranks, of the methods that are in all of them.
+
+    References stay, as far as they are in these settings.
+    """
+    methods = scores["method"]
+    is_reference = methods.str.startswith(REFERENCE)
+    settings = _settings(scores[primary(scores) & ~is_reference], titles)
+    is_ranked = scores["setting"].isin(settings)
+    scores = scores[is_ranked]
+    own = scores[primary(scores)]
+    numbers = own.groupby("method")["setting"].nunique()
+    complete = numbers.index[numbers == len(settings)]
+    methods = scores["method"]
+    is_complete = methods.isin(complete) | methods.str.startswith(REFERENCE)
+    return scores[is_complete]
 
 
 def _settings(scores: pd.DataFrame, titles: Sequence[str]) -> list[str]:
