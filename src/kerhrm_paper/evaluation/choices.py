@@ -75,8 +75,8 @@ def measure(
         corrected over one result on one data set, and other rows have none.
         ``outcome``: ``changes`` if the interval is without zero and the difference
         above the margin of the metric, ``negligible`` if the interval is within the
-        margin, ``inconclusive``, ``failed``, or ``stand-ins`` where the data are not
-        the real ones.
+        margin, ``inconclusive``, ``failed``, or else ``stand-ins`` where the data are
+        not the real ones.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def _effect(group: pd.DataFrame, metric: Metric) -> dict[str, Any]:
     names = {"data_source_changed": "data_source"}
     sources = group.rename(columns=names)
     decision = outcome(effect, margin)
-    if stand_ins(sources):
+    if stand_ins(sources) and decision != OUTCOMES["unknown"]:
         decision = "stand-ins"
     return {
         "base": default.mean(),

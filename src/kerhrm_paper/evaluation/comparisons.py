@@ -43,8 +43,8 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     are of the method minus the baseline in the mean over the settings, by the paired t
     test over seeds; ``p_holm`` is corrected over the rows of a metric, each of which
     asks a question of its own.  ``outcome``: ``better`` or ``worse`` at 5 % after Holm,
-    else ``open``; ``failed`` where a seed of either has no value; ``stand-ins`` where
-    there is no finding, as the data are not the real ones.
+    else ``open``; ``failed`` where a seed of either has no value; else ``stand-ins``
+    where there is no finding, as the data are not the real ones.
     """
     methods = scores["method"]
     is_reference = methods.str.startswith("ref: ")
@@ -72,7 +72,9 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
         decision = decide(effect, p=p_holm, higher_is_better=metric.higher_is_better)
         outcome = OUTCOMES[decision]
         row["p_holm"] = p_holm
-        row["outcome"] = "stand-ins" if replaced else outcome
+        row["outcome"] = outcome
+        if replaced and decision != "unknown":
+            row["outcome"] = "stand-ins"
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

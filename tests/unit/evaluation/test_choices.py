@@ -207,6 +207,10 @@ def test_stand_ins_have_no_outcome() -> None:
         tables[name] = table.assign(data_source="fallback:digits")
     found = measure(tables, on_data())
     assert set(found["outcome"]) == {"stand-ins"}
+    for name, table in tables.items():
+        tables[name] = table.assign(value=float("nan"))
+    found = measure(tables, on_data())
+    assert set(found["outcome"]) == {"failed"}
 
 
 def test_an_alternative_without_rows_is_refused() -> None:

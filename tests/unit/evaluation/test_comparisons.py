@@ -216,3 +216,10 @@ def test_stand_ins_have_no_outcome() -> None:
     stand_ins = scores().assign(data_source="fallback:digits")
     table = compare(stand_ins)
     assert set(table["outcome"]) == {"stand-ins"}
+    # but a failure is one on any data
+    is_late = stand_ins["method"] == table["baseline"].iloc[0]
+    values = stand_ins["value"].mask(is_late)
+    table = compare(stand_ins.assign(value=values))
+    outcomes = table.groupby("baseline", sort=False)["outcome"].agg(set).tolist()
+    assert outcomes[0] == {"failed"}
+    assert outcomes[1:] == [{"stand-ins"}] * len(outcomes[1:])
