@@ -237,7 +237,7 @@ class Contest:
         titles = list(self.method.titles.values())
         seconds = self._costs(published)
         kinds = self._kinds()
-        found = ranks(self.run, kinds, titles, seconds)
+        found = ranks(self.run, kinds, titles, seconds, 60 * self.minutes)
         comparisons = []
         for name in self.names:
             frame = self.run.comparisons(name)

@@ -21,6 +21,11 @@ WORDS = {
     "worst_error": "worst error",
     "mse": "mean squared error",
 }
+#: what the seconds in a table are
+SECONDS = (
+    "Seconds a fit include a share of the start of Python, which takes several seconds "
+    "and rules those of small fits."
+)
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,10 @@ def ranking_page(results: Results) -> str:
         parts.append("<h2>Compared with KerHRM</h2>")
         parts.append(
             "<p>Difference of the means over settings, KerHRM minus the method, paired "
-            "over seeds, with its 95 % interval; better or worse at 5 % after Holm's "
-            "correction over the table.</p>"
+            "over seeds, with its 95 % interval. The outcome is KerHRM's: better or "
+            "worse at 5 % after Holm's correction over the table, open where neither "
+            "holds, failed where a fit of either has no result, stand-ins where the "
+            "data take the place of real ones, so that there is no finding.</p>"
         )
         parts.append(_table(results.comparisons))
     parts.append(_candidates(results))
@@ -119,7 +126,8 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
             interval = _interval(row["worst"], row["worst_low"], row["worst_high"])
             cells["rank by the worst"] = _rank(row["worst_rank"])
             cells[WORDS[worst]] = interval
-        cells["seconds a fit"] = _seconds(row["seconds"])
+        seconds = _seconds(row["seconds"])
+        cells["seconds a fit"] = f"> {seconds}" if row["timed_out"] else seconds
         cells["remark"] = row["reason"]
         if row["method"] in results.titles:
             cells["method"] = f"\N{BLACK RIGHT-POINTING TRIANGLE} {row['method']}"
@@ -129,9 +137,10 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
     n = first["n_settings"]
     n_settings = f"{n} setting{'s' if n > 1 else ''}"
     about = (
-        f"<p>Mean over {n_settings} and all seeds, 95 % interval; rank 1 is the best."
+        f"<p>Mean over {n_settings} and all seeds, 95 % interval; rank 1 is the best. "
+        f"{SECONDS} {_links(name)}</p>"
     )
-    parts = [heading, f"{about} {_links(name)}</p>", _table(rows)]
+    parts = [heading, about, _table(rows)]
     if name in results.figures:
         picture = results.figures[name].read_bytes()
         image = base64.b64encode(picture).decode()
@@ -170,8 +179,9 @@ def _how(results: Results) -> str:
         "by its own criterion among at most eight candidates, on seeds that no table "
         f"has. A fit of {escape(results.titles[0])} has at most "
         f"{in_words(results.minutes)}. Seconds a fit are those of a method's jobs over "
-        "the number of their fits, with the start of Python and without the features "
-        "that several methods share. <code>ranks.csv</code> has all numbers.</p>"
+        "the number of their fits, without the features that several methods share; "
+        "&gt; is before the limit, where a fit took longer. <code>ranks.csv</code> has "
+        "all numbers.</p>"
     )
 
 

@@ -11,6 +11,7 @@ from kerhrm_paper.config.views import Cell
 from kerhrm_paper.evaluation import statistics
 from kerhrm_paper.evaluation.tables import METRICS, primary, where
 from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs.limited import TIMED_OUT
 
 #: the paper's metric of a table, and the worst one
 PAIRS = (("test_acc", "worst_acc"), ("mean_error", "worst_error"), ("mse", ""))
@@ -31,6 +32,7 @@ COLUMNS = [
     "n_settings",
     "n_seeds",
     "seconds",
+    "timed_out",
     "reason",
 ]
 #: columns of whole numbers, which may be missing
@@ -41,7 +43,11 @@ Costs = Mapping[Cell, float]
 
 
 def ranks(
-    run: Run, kinds: Mapping[str, str], titles: Sequence[str], costs: Costs
+    run: Run,
+    kinds: Mapping[str, str],
+    titles: Sequence[str],
+    costs: Costs,
+    limit: float = float("nan"),
 ) -> pd.DataFrame:
     """Rank the methods of each table by their means over its settings.
 
@@ -56,11 +62,14 @@ def ranks(
         Of the method that competes.
     costs : mapping of (str, str) to float
         Seconds of a fit by data and learner.
+    limit : float
+        Seconds that a fit of the method that competes may take.
 
     Returns
     -------
     DataFrame
-        Columns :data:`COLUMNS`; rank 1 is the best.  Methods count that have the
+        Columns :data:`COLUMNS`; rank 1 is the best.  ``seconds`` of a method of which
+        a fit has ``timed_out`` are the limit.  Methods count that have the
         settings of the one that competes; a setting counts if half of all methods are
         in it.  A table in which no other method has them is left out.  A method without
         a value in one of them has a reason and no rank.
@@ -70,6 +79,9 @@ def ranks(
         if kind == "shift":
             continue
         ranked = _of_table(run, table, titles, costs)
+        for row in ranked:
+            if row["timed_out"]:
+                row["seconds"] = limit
         methods = {row["method"] for row in ranked}
         if not methods.issubset(titles):
             rows += ranked
@@ -88,6 +100,7 @@ def _of_table(
     metrics = set(scores["metric"])
     metric, worst = next(pair for pair in PAIRS if pair[0] in metrics)
     n_settings = scores["setting"].nunique()
+    known = _without_late(costs, run.scores(table))
     rows = []
     by_method = scores.groupby("method", sort=False)
     for method, of_method in by_method:
@@ -109,7 +122,8 @@ def _of_table(
                 "worst_high": of_worst["ci_high"],
                 "n_settings": n_settings,
                 "n_seeds": summary["n_seeds"],
-                "seconds": _seconds(of_method, costs),
+                "seconds": _seconds(of_method, known),
+                "timed_out": bool(_is_late(of_method).any()),
                 "reason": _reason(of_method),
             }
         )
@@ -183,6 +197,25 @@ def _seconds(rows: pd.DataFrame, costs: Costs) -> float:
     if not known:
         return float("nan")
     return sum(known) / len(known)
+
+
+def _is_late(rows: pd.DataFrame) -> pd.Series:
+    """Whether the fit of a row of scores took too long."""
+    reasons = rows["reason"].astype(str)
+    return reasons.str.startswith(TIMED_OUT)
+
+
+def _without_late(costs: Costs, scores: pd.DataFrame) -> Costs:
+    """Costs but those of learners of which, by any criterion, a fit took too long: the
+    job's seconds are then of the limit, and of fewer fits than were asked for."""
+    late = scores[_is_late(scores)]
+    names = late["learner"].map(unselected)
+    left_out = set(zip(late["data"], names, strict=True))
+    known = {}
+    for (data, learner), seconds in costs.items():
+        if (data, unselected(learner)) not in left_out:
+            known[data, learner] = seconds
+    return known
 
 
 def _reason(rows: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.runs import TOGETHER
+from kerhrm_paper.runs import TOGETHER, provenance
 from kerhrm_paper.runs.arrays import reading
 
 FILE = "costs.tsv"  #: in results/reference
@@ -46,7 +46,8 @@ def measured(run: Path) -> pd.DataFrame:
 
     A job that was suspended, or shared its core, took longer by the clock than it
     computed.  So a job's seconds are at most its CPU seconds and the interval in which
-    Snakemake looks at them.
+    Snakemake looks at them.  The benchmark of an earlier job, whose file a job of
+    several learners has made again, does not count.
     """
     rows = []
     folder = run / BENCHMARKS
@@ -54,6 +55,8 @@ def measured(run: Path) -> pd.DataFrame:
         relative = path.relative_to(folder)
         name = relative.with_suffix("")
         rule, *place = name.parts
+        if rule == "train" and _is_outdated(run, place):
+            continue
         job = pd.read_csv(path, sep="\t")
         elapsed = job["s"].sum()
         computed = pd.to_numeric(job["cpu_time"], errors="coerce")
@@ -66,6 +69,18 @@ def measured(run: Path) -> pd.DataFrame:
         row = (rule, where, seconds, memory)
         rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _is_outdated(run: Path, place: Sequence[str]) -> bool:
+    """Whether another job than that of the place, whose benchmark is elsewhere, has
+    made its predictions since."""
+    file = "/".join([*place, "predictions.npz"])
+    record = provenance.read(run, file)
+    learners = record.get("params", {}).get("learners") if record else None
+    if not learners:
+        return False
+    first, *_ = learners
+    return bool(first["name"] != place[-1])
 
 
 def stored(path: Path) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from kerhrm_paper.runs.replicates import Replicates
 
 CLOSING = 10.0  #: seconds that a process may take to end
 LONGEST = 86400.0  #: seconds for which select can wait
+TIMED_OUT = "timed out"  #: start of the reason of a fit that took too long
 
 log = logging.getLogger("kerhrm")
 
@@ -82,7 +83,8 @@ class FitProcess:
             answer = self._answer(60 * minutes)
         except TimeoutError:
             self.end()
-            return Answer(None, f"timed out after {in_words(minutes)}", timed_out=True)
+            reason = f"{TIMED_OUT} after {in_words(minutes)}"
+            return Answer(None, reason, timed_out=True)
         if answer is None:
             return Answer(None, self._ended())
         if answer["reason"]:

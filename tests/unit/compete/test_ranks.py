@@ -87,6 +87,30 @@ def test_ranks_by_both_metrics(run: Run) -> None:
     assert pd.isna(found.loc["DRO", "seconds"])
 
 
+def test_a_fit_that_took_too_long_has_no_seconds_but_the_limit(run: Run) -> None:
+    """By another criterion, too, as one job trains both."""
+    path = run.folder / "scores" / "table1.csv.gz"
+    scores = pd.read_csv(path, keep_default_na=False, na_values={"value": [""]})
+    other = scores[(scores["method"] == "ERM") & (scores["setting"] == 1)]
+    other = other.assign(
+        learner="erm+select=none", selection="none", value=float("nan"), reason=LATE
+    )
+    pd.concat([scores, other]).to_csv(path, index=False)
+    costs = COSTS | {("d1", "late"): 4.0, ("d2", "late"): 1.0}
+    found = ranks(run, {"table1": ""}, ["Mine"], costs, 60.0)
+    found = found.set_index("method")
+    assert found["seconds"].dropna().to_dict() == {
+        "Mine": 0.5,
+        "ERM": 4.0,
+        "Late": 60.0,
+    }
+    assert found.index[found["timed_out"]].tolist() == ["Late"]
+    page = BeautifulSoup(ranking_page(page_of(found.reset_index())), "html.parser")
+    cells = [cell.get_text() for cell in page.find_all("td")]
+    assert "> 60" in cells
+    assert "Seconds a fit include a share of the start of Python" in page.get_text()
+
+
 def test_a_table_of_one_method_has_no_ranks(run: Run) -> None:
     every = ["ERM", "Half", "Late", "DRO", "Mine"]
     found = ranks(run, {"table1": ""}, every, {})

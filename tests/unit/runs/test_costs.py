@@ -1,5 +1,6 @@
 """Costs of jobs that have run, and the jobs that are to run."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
+from kerhrm.files import write_text
 from kerhrm_paper.runs.costs import (
     SINGLE,
     measured,
@@ -86,6 +88,15 @@ def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
         ["train", "houses+h=1.5/suspended", 57.5, 313.4],
         ["train", "houses+h=1.5/two_threads", 100.0, 500.0],
     ]
+    # irm is of a later job since, which begins with erm
+    for learner in ("erm", "irm"):
+        record = {"params": {"learners": [{"name": "erm"}, {"name": "irm"}]}}
+        record |= {"sha256": "", "inputs": {}}
+        file = f"provenance/houses+h=1.5/{learner}/predictions.npz.json"
+        write_text(tmp_path / file, json.dumps(record))
+    places = measured(tmp_path)["place"].tolist()
+    names = ["erm", "suspended", "two_threads"]
+    assert places == [f"houses+h=1.5/{name}" for name in names]
     assert stored(tmp_path / "nothing.tsv").empty
     (tmp_path / "costs.tsv").write_text("rule\tseconds\ntrain\tlong\n")
     with pytest.raises(KerhrmError, match="is damaged"):
