@@ -108,14 +108,24 @@ def _add_compete(add: Adder) -> None:
     )
     compete.add_argument(
         "--timeout",
-        type=float,
+        type=_minutes,
         default=10.0,
         metavar="MINUTES",
-        help="longest time of a fit; default: %(default)g",
+        help="longest time of a fit, default: %(default)g; each candidate on each data "
+        "set can take that long once, and again in the tables",
     )
     compete.add_argument(
         "--cores", type=int, default=os.cpu_count() or 1, help="default: all"
     )
+
+
+def _minutes(text: str) -> float:
+    """A number of minutes."""
+    try:
+        return float(text)
+    except ValueError:
+        problem = f"it must be a number of minutes, as 5 or 0.5; got {text!r}"
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def _names(text: str) -> list[str]:

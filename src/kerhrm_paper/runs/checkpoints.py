@@ -61,6 +61,11 @@ class Checkpoint:
             self.fits.what = "fits"
             self.fits.total = n_units
 
+    def leave_out(self) -> None:
+        """Let the log count a unit less, as nothing computes it."""
+        if self.fits is not None and self.fits.total is not None:
+            self.fits.total -= 1
+
     def once(self, unit: str, compute: Callable[[], Result]) -> Result:
         """The unit's result: that of an earlier start of the job, else computed now."""
         if unit in self.done:

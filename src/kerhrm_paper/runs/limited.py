@@ -39,7 +39,6 @@ class Answer(NamedTuple):
 
     arrays: Result | None
     reason: str = ""
-    timed_out: bool = False
 
 
 class FitProcess:
@@ -66,6 +65,7 @@ class FitProcess:
             "threads": params.threads,
         }
         self._path = folder / "predictions.npz"
+        self._shown: set[str] = set()
         self._process: subprocess.Popen[bytes] | None = None
 
     def fit(self, learner: Mapping[str, Any], s: int) -> Answer:
@@ -83,15 +83,16 @@ class FitProcess:
             answer = self._answer(60 * minutes)
         except TimeoutError:
             self.end()
-            reason = f"{TIMED_OUT} after {in_words(minutes)}"
-            return Answer(None, reason, timed_out=True)
+            return Answer(None, f"{TIMED_OUT} after {in_words(minutes)}")
         if answer is None:
             return Answer(None, self._ended())
-        if answer["reason"]:
-            log.warning(
-                "replicate %d: %s", s, answer.get("traceback", answer["reason"])
-            )
-            return Answer(None, answer["reason"])
+        if reason := answer["reason"]:
+            # a traceback once, as all fits may fail alike
+            is_new = reason not in self._shown
+            self._shown.add(reason)
+            text = answer.get("traceback", reason) if is_new else reason
+            log.warning("%s, replicate %d: %s", learner["name"], s, text)
+            return Answer(None, reason)
         arrays, _ = load_arrays(self._path)
         return Answer(arrays)
 

@@ -1,5 +1,6 @@
 """Train learners on the replicates of some data."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -13,11 +14,13 @@ from kerhrm_paper.runs.arrays import load_records, save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 from kerhrm_paper.runs.inputs import inputs_of
 from kerhrm_paper.runs.iterations import load_iterations
-from kerhrm_paper.runs.limited import FitProcess, failed, fit_process
+from kerhrm_paper.runs.limited import TIMED_OUT, FitProcess, failed, fit_process
 from kerhrm_paper.runs.predicting import predict, trained
 from kerhrm_paper.runs.predictions import aligned
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication
+
+log = logging.getLogger("kerhrm")
 
 
 def train_learners(
@@ -81,23 +84,40 @@ def _train_limited(
     A fit that fails leaves its reason.  After one that takes too long no other is
     tried: the cell has no result then.
     """
-    late: list[int] = []
-
-    def train(s: int) -> Result:
-        if late:
-            reason = f"not tried, as replicate {late[0]} timed out"
+    units = []
+    late = None
+    for s in range(learner["n_seeds"]):
+        if late is not None:
+            reason = f"not tried, as replicate {late} timed out"
             predictions = failed(replicates, s, learner, reason)
-            return predictions.arrays()
-        answer = process.fit(learner, s)
-        if answer.timed_out:
-            late.append(s)
-        if answer.arrays is None:
-            predictions = failed(replicates, s, learner, answer.reason)
-            return predictions.arrays()
-        return answer.arrays
+            units.append(predictions.arrays())
+            checkpoint.leave_out()
+            continue
+        compute = partial(_fit_limited, process, replicates, learner, s)
+        unit = checkpoint.once(f"{learner['name']},seed={s}", compute)
+        units.append(unit)
+        # also where an earlier start of the job has waited for it
+        reason = str(unit.get("failed", ""))
+        if reason.startswith(TIMED_OUT):
+            late = s
+            n_left = learner["n_seeds"] - s - 1
+            rest = f"; its other replicates ({n_left}) are not tried" if n_left else ""
+            what = f"{replicates.data.name}/{learner['name']}, replicate {s}"
+            log.warning("%s: %s%s", what, reason, rest)
+    stackable = aligned(units)
+    save_stacked(output, stackable)
 
-    prefix = f"{learner['name']},"
-    _save_seeds(output, train, learner["n_seeds"], checkpoint, prefix)
+
+def _fit_limited(
+    process: FitProcess, replicates: Replicates, learner: Mapping[str, Any], s: int
+) -> Result:
+    """Predictions of a learner with a time limit on one replicate, or the reason why
+    there are none."""
+    answer = process.fit(learner, s)
+    if answer.arrays is None:
+        predictions = failed(replicates, s, learner, answer.reason)
+        return predictions.arrays()
+    return answer.arrays
 
 
 def finish_iterations(

@@ -217,6 +217,50 @@ def test_each_fit_leaves_predictions_or_a_reason(
     assert set(children) <= set(of_other_tests)
 
 
+def test_the_log_says_what_is_not_tried_and_repeats_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A start after an interruption waits for no fit again that took too long."""
+    ours = regression(tmp_path)
+    options = {"options": {}, "entries": {}, "timeout": 1.0}
+    learner = LEARNER | options | {"name": "slow", "n_seeds": 3}
+    params = SimpleNamespace(
+        data=ours.data.params(), learners=[learner], device="cpu", threads=1
+    )
+    reasons = iter(["RuntimeError: no", "timed out after 1 minute"])
+    monkeypatch.setattr(
+        FitProcess, "fit", lambda *_: Answer(None, next(reasons, "tried again"))
+    )
+    checkpoint = Checkpoint(tmp_path / "checkpoint")
+    output = str(tmp_path / "slow.npz")
+    expected = [
+        "RuntimeError: no",
+        "timed out after 1 minute",
+        "not tried, as replicate 1 timed out",
+    ]
+    for _ in range(2):
+        with checkpoint.shown():
+            train_learners(ours.files, params, [output], checkpoint)
+            assert str(checkpoint.fits) == "fits: 2 of 2, the last one slow,seed=1"
+        found = load_records(Predictions, output)
+        assert [record.reason for record in found] == expected
+        checkpoint.save()
+        checkpoint = Checkpoint(tmp_path / "checkpoint")
+    late = "data/slow, replicate 1: timed out after 1 minute"
+    assert f"{late}; its other replicates (1) are not tried" in caplog.messages
+
+
+def test_a_traceback_is_shown_once(
+    process: FitProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        assert fitted(process, "absent").arrays is None
+    first, second = caplog.messages
+    assert "Traceback" in first
+    assert second.startswith("absent, replicate 0: ")
+    assert len(second.splitlines()) == 1
+
+
 def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) -> None:
     ours = regression(tmp_path)
     learner = LEARNER | {"infers": True}
@@ -283,7 +327,7 @@ def test_processes_of_a_method_end_with_its_time(process: FitProcess) -> None:
     fitted(process, "slow")  # PyTorch is imported, so that the time is the method's
     started = time.monotonic()
     answer = fitted(process, "several", seconds=2.0)
-    assert answer.timed_out
+    assert answer.reason == "timed out after 2 seconds"
     assert time.monotonic() - started < 300
     alive = [
         other
