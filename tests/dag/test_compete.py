@@ -69,8 +69,16 @@ def test_the_template_and_a_method_that_never_ends(
     assert scores["my_method+share=0.5"] == float("-inf")
     assert scores["my_method+share=0.2"] > float("-inf")
     assert pd.read_csv(run / "ranks.csv")["rank"].notna().all()
-    # a method that never ends has a row that says so, and the others theirs
-    path.write_text(text.replace(TRAIN, LOOP.replace("0.4", "0") + TRAIN))
+    # where all candidates fail, no table is made
+    endless = text.replace(TRAIN, LOOP.replace("0.4", "0") + TRAIN)
+    path.write_text(endless)
+    words = ("--tables", "table3", "--timeout", "0.1")
+    done = compete(checkout, str(path), *words)
+    assert done.returncode == 1
+    line = "all 2 candidates failed on regression: timed out after 6 seconds"
+    assert line in done.stdout
+    # and a single one has a row that says so, and the others theirs
+    path.write_text(endless.replace(FEWER, ""))
     output = hold(checkout, path, "--timeout", "0.1")
     assert "has no rank: timed out after 6 seconds" in output
     cells = pd.read_csv(run / "tables/table3.csv").set_index("method")
@@ -78,7 +86,9 @@ def test_the_template_and_a_method_that_never_ends(
     assert {*mine["verdict"]} == {"failed"}
     assert mine["reason"].str.startswith("timed out after 6 seconds; not tried").all()
     assert cells.loc["KerHRM", "mean"].notna().all()
-    assert "timed out" in (run / "ranks.html").read_text()
+    page = (run / "ranks.html").read_text()
+    assert "timed out" in page
+    assert "<td>&gt; 6.0</td>" in page
 
 
 def test_a_file_is_refused_before_anything_runs(

@@ -8,7 +8,7 @@ configuration make the search and the tables; what is new of a second start runs
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from kerhrm_paper.compete.method_file import load_method
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
 from kerhrm_paper.compete.published import published_fits, published_scores
 from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit, shared
+from kerhrm_paper.compete.searched import all_failed, at_edges, first_reason
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.strict_yaml import dump, read_yaml
 from kerhrm_paper.config.views import Cell
@@ -103,6 +104,8 @@ class Contest:
             raise KerhrmError(problem, "correct its tasks")
         self.folder = FOLDER / self.method.name
         self.run = Run(self.folder / preset)
+        #: what a reader has to know of the search
+        self.notices: list[str] = []
 
     def hold(self) -> Results:
         """Search, make the tables, and write ``ranks.csv`` and the page.
@@ -164,7 +167,10 @@ class Contest:
     # --- steps -----------------------------------------------------------------------
 
     def _search(self) -> tuple[dict[str, Any], pd.DataFrame]:
-        """What is selected by data set and criterion, and the candidates' scores."""
+        """What is selected by data set and criterion, and the candidates' scores.
+
+        Raises KerhrmError if all candidates failed on all data.
+        """
         if len(self.method.candidates) < 2:
             return {}, pd.DataFrame()
         preset = "smoke" if self.preset == "smoke" else "tuning"
@@ -190,7 +196,37 @@ class Contest:
                 selected[name] = by_method[self.method.name]
                 of_candidates = stem.with_suffix(".csv")
                 scores[name] = pd.read_csv(of_candidates)
+        tried_on = {name: layer["tables"][f"search-{name}"]["data"] for name in names}
+        self._judge(folder / preset, scores, tried_on)
         return selected, candidates_table(scores)
+
+    def _judge(
+        self,
+        run: Path,
+        scores: Mapping[str, pd.DataFrame],
+        tried_on: Mapping[str, Collection[str]],
+    ) -> None:
+        """Note and print where all candidates of a search failed, or where the best one
+        is at an edge.
+
+        Raises KerhrmError if all failed on all data.
+        """
+        failures = []
+        notices = []
+        for name, of_data in scores.items():
+            notices += at_edges(name, of_data)
+            if all_failed(of_data):
+                reason = first_reason(run, tried_on[name], of_data["learner"])
+                n_tried = len(of_data)
+                text = f"all {n_tried} candidates failed on {name}: {reason}"
+                failures.append(text)
+        if len(failures) == len(scores):
+            hint = f"correct {self.method.path}, or see --timeout"
+            raise KerhrmError("; ".join(failures), hint)
+        untuned = [f"{text}; its tables have the first candidate" for text in failures]
+        self.notices = [f"{text}." for text in untuned + notices]
+        for text in self.notices:
+            print(f"search: {text}", flush=True)
 
     def _snakemake(
         self,
@@ -250,7 +286,7 @@ class Contest:
         compared = pd.concat(comparisons, ignore_index=True)
         columns = ["table", "metric", "baseline", "difference", "ci_low", "ci_high"]
         compared = compared[[*columns, "p_holm", "outcome"]]
-        notices = []
+        notices = [*self.notices]
         cells = self.run.cells(*self.names)
         if mark := self.run.mark(cells):
             notices.append(f"These are no findings: {mark}.")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm_paper.compete.searched import criteria
 from kerhrm_paper.reporting.page import framed, page
 from kerhrm_paper.runs.limited import in_words
 
@@ -238,12 +239,12 @@ def candidates_table(scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     rows = []
     for data, frame in scores.items():
-        criteria = [name for name in frame if name not in ("learner", "options")]
-        winners = {name: frame[name].idxmax() for name in criteria}
+        names = criteria(frame)
+        winners = {name: frame[name].idxmax() for name in names}
         for number, candidate in frame.iterrows():
             options = json.loads(candidate["options"])
             row = {"data": data, "options": _worded(options)}
-            for name in criteria:
+            for name in names:
                 is_winner = number == winners[name]
                 row[name] = _score(candidate[name], is_winner)
             rows.append(row)

@@ -1,0 +1,94 @@
+"""What a search has found out, in sentences and before any table is made."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.compete.contest import Contest
+from kerhrm_paper.compete.searched import all_failed, at_edges
+from kerhrm_paper.runs.arrays import save_stacked
+from kerhrm_paper.runs.predictions import Predictions
+
+FAILED = float("-inf")
+
+
+def scores(options: list[str], pooled: list[float], **more: list[float]) -> Any:
+    """Scores of candidates; the method's own criterion is the pooled one."""
+    learners = [f"mine+c={number}" for number in range(len(options))]
+    columns = {"learner": learners, "options": options, "pooled": pooled}
+    return pd.DataFrame(columns | more)
+
+
+@pytest.mark.parametrize(
+    ("options", "best", "sentence"),
+    [
+        (['{"a": 1}', '{"a": 2}', '{"a": 10.5}'], 2, "a, 10.5, is the largest"),
+        (['{"a": 1}', '{"a": 2}', '{"a": 10}'], 0, "a, 1, is the least"),
+        (['{"a": 1}', '{"a": 2}', '{"a": 10}'], 1, ""),
+        (['{"a": 1}', '{"a": 2}', '{"a": 2, "b": 3}'], 2, ""),  # two numbers alone
+        (['{"a": "x"}', '{"a": true}', '{"a": [1]}'], 1, ""),
+        (['{"a": 1}', '{"a": 2}', '{"a": 10}', '{"a": null}'], 3, ""),
+    ],
+)
+def test_a_choice_at_the_edge_of_its_numbers(
+    options: list[str], best: int, sentence: str
+) -> None:
+    of_candidates = [0.1] * len(options)
+    of_candidates[best] = 0.7
+    found = at_edges("houses", scores(options, of_candidates))
+    if not sentence:
+        assert found == []
+        return
+    assert found == [f"houses: the best {sentence} that was tried"]
+
+
+def test_failures_of_all_by_the_own_criterion() -> None:
+    options = ['{"a": 1}', '{"a": 2}', '{"a": 3}']
+    nothing = scores(options, [FAILED] * 3, oracle=[0.0, 1.0, 2.0])
+    assert all_failed(nothing)
+    assert at_edges("houses", nothing) == []
+    assert not all_failed(scores(options, [FAILED, FAILED, -3.0]))
+
+
+def judge(folder: Path, tables: dict[str, pd.DataFrame]) -> list[str]:
+    """Notices of a search on the data that its tables are called after."""
+    contest: Any = SimpleNamespace(method=SimpleNamespace(path=Path("mine.py")))
+    tried_on = {name: [f"{name}+r=1"] for name in tables}
+    Contest._judge(contest, folder, tables, tried_on)
+    notices: list[str] = contest.notices
+    return notices
+
+
+def test_a_method_that_fails_everywhere_ends_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = np.full((1, 2), np.nan, np.float32)
+    failure = Predictions(
+        outputs=np.array(["model"]),
+        train=nothing,
+        validation=nothing,
+        test=nothing,
+        chosen=np.array([], dtype=str),
+        choices=np.array([]),
+        failed=np.array("ValueError: no"),
+    )
+    path = tmp_path / "houses+r=1" / "mine+c=0" / "predictions.npz"
+    path.parent.mkdir(parents=True)
+    save_stacked(path, [failure.arrays()])
+    options = ['{"a": 1}', '{"a": 2}']
+    tables = {"houses": scores(options, [FAILED] * 2)}
+    words = "^all 2 candidates failed on houses: ValueError: no; correct mine.py"
+    with pytest.raises(KerhrmError, match=words):
+        judge(tmp_path, tables)
+    tables["mnist"] = scores(options, [0.1, 0.2])
+    (notice,) = judge(tmp_path, tables)
+    assert notice == (
+        "all 2 candidates failed on houses: ValueError: no; its tables have the first "
+        "candidate."
+    )
+    assert capsys.readouterr().out == f"search: {notice}\n"
