@@ -1,6 +1,6 @@
 """The figure of every run: a method's results, their mean, and the paper's number."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,7 @@ PAPERS = "\N{WHITE DIAMOND} paper", 46, PAPER_COLOUR
 class Row:
     """Results of a method: an array over seeds for each setting, and the paper's."""
 
+    method: str
     name: str
     runs: Sequence[np.ndarray]
     paper: float  #: mean over the settings; nan where it has none for one of them
@@ -71,13 +72,19 @@ class Row:
         return in_lines(self.name, NAME)
 
 
-def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
+def every_seed(
+    scores: pd.DataFrame,
+    cells: pd.DataFrame,
+    title: str = "",
+    marked: Collection[str] = (),
+) -> Figure:
     """Every run's result, their mean, and the paper's number; by method.
 
     The result is the first of :func:`~kerhrm_paper.reporting.tables.results_of`, the
     rows are chosen by the methods' own criteria.  Methods in settings are rows, or,
     where these are many, methods, with their settings one below the other.  A mean
-    over settings is next to the paper's over the same settings.
+    over settings is next to the paper's over the same settings.  Names of ``marked``
+    methods are bold.
     """
     result, *_ = results_of(scores)
     own_scores = scores[primary(scores)]
@@ -96,12 +103,15 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
         axis = grid[0, 0]
         for y, row in enumerate(rows):
             _draw_row(axis, row, y)
-        _draw_levels(axis, scores[is_level])
         names = [row.lines for row in rows]
         name_rows(axis, names)
+        for row, label in zip(rows, axis.get_yticklabels(), strict=True):
+            if row.method in marked:
+                label.set_fontweight("bold")
         if not result.endswith("_acc"):
             values = scores["value"].to_numpy()
             fit_scale(axis, values, "x")
+        _draw_levels(axis, scores[is_level])
         label = _label(result, rows)
         axis.set_xlabel(label)
         axis.grid(axis="x")
@@ -141,7 +151,7 @@ def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
                 name += f", {words[first]}"
             runs = _runs(of_method, group)
             paper = _mean(printed, group)
-            row = Row(name, runs, paper)
+            row = Row(method, name, runs, paper)
             rows.append(row)
     return rows
 
@@ -197,12 +207,15 @@ def _draw_levels(axis: Axes, scores: pd.DataFrame) -> None:
     """Lines for references at their mean results, each with its name above."""
     by_method = scores.groupby("method", sort=False)
     means = by_method["value"].mean()
-    for number, (method, level) in enumerate(means.items()):
-        name, line = REFERENCES[str(method)]
+    for method, level in means.items():
+        _, line = REFERENCES[str(method)]
         axis.axvline(level, color=GREY, **LINE, linestyle=line)
-        low, high = axis.get_xlim()
-        middle = (low + high) / 2
-        is_right = level > middle
+    # once the axis has its scale and all lines, or a name could leave it
+    to_axes = axis.transData + axis.transAxes.inverted()
+    for number, (method, level) in enumerate(means.items()):
+        name, _ = REFERENCES[str(method)]
+        place, _ = to_axes.transform((level, 0.0))
+        is_right = place > 0.5
         axis.annotate(
             name,
             (level, 1.0),
