@@ -50,6 +50,20 @@ class Shipped:
             titles += learner.titles.values()
         return titles
 
+    def methods(self, name: str) -> list[str]:
+        """Titles of the methods of a table."""
+        table = self.whole.tables[name]
+        titles: dict[str, None] = {}
+        for of_data in table.data.values():
+            learners = of_data.learners
+            for learner in table.learners if learners is None else learners:
+                base = base_of(learner)
+                by_output = self.whole.learners[base].titles
+                outputs = table.outputs.get(base, by_output)
+                shown = [title for key, title in by_output.items() if key in outputs]
+                titles |= dict.fromkeys(shown)
+        return list(titles)
+
     def task(self, data: str) -> Task:
         """Task of some data."""
         base = base_of(data)

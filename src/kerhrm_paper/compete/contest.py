@@ -8,7 +8,7 @@ configuration make the search and the tables; what is new of a second start runs
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,14 @@ from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.method_file import load_method
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
 from kerhrm_paper.compete.published import published_fits, published_scores
-from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit, shared
+from kerhrm_paper.compete.ranks import (
+    Fits,
+    failures,
+    ranks,
+    seconds_a_fit,
+    shared,
+    unranked,
+)
 from kerhrm_paper.compete.searched import all_failed, at_edges, first_reason
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.strict_yaml import dump, read_yaml
@@ -284,8 +291,8 @@ class Contest:
             of_table = of_table.assign(table=name)
             comparisons.append(of_table)
         compared = pd.concat(comparisons, ignore_index=True)
-        columns = ["table", "metric", "baseline", "difference", "ci_low", "ci_high"]
-        compared = compared[[*columns, "p_holm", "outcome"]]
+        columns = ["table", "metric", "baseline", "n_seeds", "difference", "ci_low"]
+        compared = compared[[*columns, "ci_high", "p_holm", "outcome"]]
         notices = [*self.notices]
         cells = self.run.cells(*self.names)
         if mark := self.run.mark(cells):
@@ -295,8 +302,14 @@ class Contest:
             text = f"Scores of the other methods in {tables} are the "
             text += "published ones, and their seconds of that machine."
             notices.append(text)
+        notices += self._notices(bool(len(candidates)))
         in_words = {name: self.run.title(name) for name in self.names}
         ranked = found["table"].unique()
+        reasons = unranked(kinds, ranked)
+        failed = {}
+        for name in reasons:
+            for title, reason in failures(self.run, name, titles).items():
+                failed[name, title] = reason
         return Results(
             titles=titles,
             minutes=self.minutes,
@@ -306,7 +319,33 @@ class Contest:
             candidates=candidates,
             notices=notices,
             figures=self._figures(ranked),
+            unranked=reasons,
+            failures=failed,
+            missing=self._missing(),
         )
+
+    def _notices(self, is_searched: bool) -> Iterator[str]:
+        """What a reader has to know of the preset, and of the page."""
+        if is_searched and self.preset == "smoke":
+            yield (
+                f"Only candidates of {self.method.title} were tried at smoke sizes. "
+                "The others keep what the search at full size selected for them, with "
+                "the few steps of the preset."
+            )
+        others = [name for name in self.run.tables if name not in self.names]
+        if others:
+            names = ", ".join(others)
+            yield f"The tables {names} of earlier commands are in the folder tables."
+
+    def _missing(self) -> dict[str, list[str]]:
+        """Methods of the preset paper that this one leaves out, by table."""
+        paper = Shipped("paper")
+        missing = {}
+        for name in self.names:
+            here = self.shipped.methods(name)
+            there = paper.methods(name)
+            missing[name] = [title for title in there if title not in here]
+        return missing
 
     def _figures(self, names: Iterable[str]) -> dict[str, Path]:
         """Every seed behind the ranks of some tables; a table's own figure may show
@@ -322,7 +361,7 @@ class Contest:
             is_ranked = cells["setting"].isin(settings)
             cells = cells[is_ranked]
             title = self.run.title(name)
-            figure = every_seed(scores, cells, title)
+            figure = every_seed(scores, cells, title, marked=titles)
             stem = self.run.folder / "figures" / f"{name}-methods"
             figures.save(figure, stem)
             paths[name] = stem.with_suffix(".png")

@@ -22,6 +22,7 @@ WORDS = {
     "worst_error": "worst error",
     "mse": "mean squared error",
 }
+FEWEST = 3  #: seeds, for an interval that says something
 #: what the seconds in a table are
 SECONDS = (
     "Seconds a fit include a share of the start of Python, which takes several seconds "
@@ -51,6 +52,12 @@ class Results:
         What a reader has to know of the numbers.
     figures : mapping of str to Path
         Images (PNG) with all methods, by table.
+    unranked : mapping of str to str
+        Why tables have no ranks, by name.
+    failures : mapping of (str, str) to str
+        Why a row of the method lacks values in a table without ranks, by both names.
+    missing : mapping of str to sequence of str
+        Methods that a table has in the preset paper alone.
     """
 
     titles: Sequence[str]
@@ -61,6 +68,9 @@ class Results:
     candidates: pd.DataFrame
     notices: Sequence[str] = ()
     figures: Mapping[str, Path] = field(default_factory=dict)
+    unranked: Mapping[str, str] = field(default_factory=dict)
+    failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def sentences(results: Results) -> list[str]:
@@ -80,13 +90,15 @@ def sentences(results: Results) -> list[str]:
             text += f" and number {row['worst_rank']} {of} by"
             text += f" {WORDS[row['worst_metric']]} ({row['worst']:.3f})"
         lines.append(f"{text}.")
+    for (table, title), reason in results.failures.items():
+        lines.append(f"{table}: {title} has failed: {reason}.")
     return lines
 
 
 def ranking_page(results: Results) -> str:
     """The page as HTML."""
     title = f"{results.titles[0]} among the published methods"
-    parts = [f"<h1>{escape(title)}</h1>", _list(sentences(results))]
+    parts = [f"<h1>{escape(title)}</h1>", _answers(results)]
     parts += [f"<p>{escape(notice)}</p>" for notice in results.notices]
     by_table = results.ranks.groupby("table", sort=False)
     for name, of_table in by_table:
@@ -117,14 +129,14 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
     worst = first["worst_metric"]
     rows = []
     for row in ranked.to_dict("records"):
-        interval = _interval(row["mean"], row["ci_low"], row["ci_high"])
+        interval = _interval(row, "mean", "ci_low", "ci_high")
         cells = {
             "rank": _rank(row["rank"]),
             "method": row["method"],
             WORDS[metric]: interval,
         }
         if worst:
-            interval = _interval(row["worst"], row["worst_low"], row["worst_high"])
+            interval = _interval(row, "worst", "worst_low", "worst_high")
             cells["rank by the worst"] = _rank(row["worst_rank"])
             cells[WORDS[worst]] = interval
         seconds = _seconds(row["seconds"])
@@ -134,14 +146,14 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
             cells["method"] = f"\N{BLACK RIGHT-POINTING TRIANGLE} {row['method']}"
         rows.append(cells)
     title = escape(results.tables[name])
-    heading = f"<h2>{title}</h2>"
-    n = first["n_settings"]
-    n_settings = f"{n} setting{'s' if n > 1 else ''}"
-    about = (
-        f"<p>Mean over {n_settings} and all seeds, 95 % interval; rank 1 is the best. "
-        f"{SECONDS} {_links(name)}</p>"
-    )
-    parts = [heading, about, _table(rows)]
+    heading = f'<h2 id="{escape(name)}">{title} ({escape(name)})</h2>'
+    table = _table(rows)
+    for reason in filter(None, ranked["reason"]):
+        text = escape(reason, quote=False)
+        wide = f'<td style="white-space: normal; min-width: 24em">{text}</td>'
+        table = table.replace(f"<td>{text}</td>", wide)
+    about = f"<p>{_about(ranked)} {_missing(name, results)} {_links(name)}</p>"
+    parts = [heading, about, table]
     if name in results.figures:
         picture = results.figures[name].read_bytes()
         image = base64.b64encode(picture).decode()
@@ -150,14 +162,45 @@ def _section(name: str, ranked: pd.DataFrame, results: Results) -> str:
     return "\n".join(parts)
 
 
+def _about(ranked: pd.DataFrame) -> str:
+    """What the numbers of a table are."""
+    n = ranked["n_settings"].iloc[0]
+    n_settings = f"{n} setting{'s' if n > 1 else ''}"
+    numbers = sorted(set(ranked["n_seeds"].dropna()))
+    n_seeds = " or ".join(map(str, numbers))
+    seeds = f"{n_seeds} seed{'' if numbers == [1] else 's'}"
+    interval = f"95 % interval from {FEWEST} seeds on"
+    if numbers and numbers[0] >= FEWEST:
+        interval = "95 % interval"
+    if numbers and numbers[-1] < FEWEST:
+        interval = "no interval, as these are too few"
+    about = f"Mean over {n_settings} and {seeds}, {interval}; rank 1 is the best."
+    return f"{about} {SECONDS}"
+
+
+def _missing(name: str, results: Results) -> str:
+    """Which methods of the paper's table this run leaves out; empty if none."""
+    methods = results.missing.get(name)
+    if not methods:
+        return ""
+    text = f"This preset leaves out {', '.join(methods)}; the preset paper has all."
+    return escape(text)
+
+
 def _others(results: Results) -> str:
     """Links to the tables without ranks."""
     ranked = set(results.ranks["table"])
     names = [name for name in results.tables if name not in ranked]
     if not names:
         return ""
-    items = [f"{escape(results.tables[name])}: {_links(name)}" for name in names]
-    listed = "".join(f"<li>{item}</li>" for item in items)
+    items = []
+    for name in names:
+        key = escape(name)
+        title = f"{escape(results.tables[name])} ({key})"
+        why = escape(results.unranked.get(name, ""))
+        item = f'<li id="{key}">{title}: {why}; {_links(name)}</li>'
+        items.append(item)
+    listed = "".join(items)
     return f"<h2>Tables without ranks</h2>\n<ul>{listed}</ul>"
 
 
@@ -203,9 +246,15 @@ def _table(rows: Any) -> str:
     return str(frame.to_html(index=False, border=0, na_rep=""))
 
 
-def _list(lines: Sequence[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<ul>{items}</ul>"
+def _answers(results: Results) -> str:
+    """The answer for each table, with a link to it."""
+    items = []
+    for line in sentences(results):
+        name, _, text = line.partition(": ")
+        key = escape(name)
+        items.append(f'<li><a href="#{key}">{key}</a>: {escape(text)}</li>')
+    listed = "".join(items)
+    return f"<ul>{listed}</ul>"
 
 
 def _rank(value: Any) -> str:
@@ -220,12 +269,13 @@ def _seconds(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:.0f}"
 
 
-def _interval(mean: float, low: float, high: float) -> str:
-    if pd.isna(mean):
+def _interval(row: Mapping[str, Any], mean: str, low: str, high: str) -> str:
+    """A mean with its interval, of which two seeds would say nothing."""
+    if pd.isna(row[mean]):
         return "failed"
-    if pd.isna(low):
-        return f"{mean:.3f}"
-    return f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+    if pd.isna(row[low]) or row["n_seeds"] < FEWEST:
+        return f"{row[mean]:.3f}"
+    return f"{row[mean]:.3f} [{row[low]:.3f}, {row[high]:.3f}]"
 
 
 def candidates_table(scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

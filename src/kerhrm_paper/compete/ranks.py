@@ -1,6 +1,6 @@
 """Methods of tables, ranked by the paper's metric and by the worst environment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,7 @@ COLUMNS = [
 #: columns of whole numbers, which may be missing
 COUNTS = ("rank", "worst_rank", "n_methods", "n_settings", "n_seeds")
 REFERENCE = "ref: "  #: what titles begin with that are no method's
+BY_ENVIRONMENT = "shift"  #: kind of tables of which others have the ranks
 #: seconds of a fit by data and learner
 Costs = Mapping[Cell, float]
 
@@ -76,7 +77,7 @@ def ranks(
     """
     rows: list[dict[str, Any]] = []
     for table, kind in kinds.items():
-        if kind == "shift":
+        if kind == BY_ENVIRONMENT:
             continue
         ranked = _of_table(run, table, titles, costs)
         for row in ranked:
@@ -88,6 +89,39 @@ def ranks(
     counts = dict.fromkeys(COUNTS, "Int64")
     frame = pd.DataFrame(rows, columns=COLUMNS)
     return frame.astype(counts)
+
+
+def unranked(kinds: Mapping[str, str], ranked: Collection[str]) -> dict[str, str]:
+    """Why tables have no ranks, by their names.
+
+    Parameters
+    ----------
+    kinds : mapping of str to str
+        Kinds of all tables by name.
+    ranked : collection of str
+        Tables that have ranks.
+    """
+    reasons = {}
+    for table, kind in kinds.items():
+        if table in ranked:
+            continue
+        reasons[table] = "no other method is in the settings of this one"
+        if kind == BY_ENVIRONMENT:
+            text = "it shows each test environment by itself, Tables 1 and 4 rank them"
+            reasons[table] = text
+    return reasons
+
+
+def failures(run: Run, table: str, titles: Sequence[str]) -> dict[str, str]:
+    """Why the method that competes lacks values in a table, by its title."""
+    scores = run.scores(table)
+    scores = scores[primary(scores)]
+    found = {}
+    for title in titles:
+        of_title = where(scores, method=title)
+        if reason := _reason(of_title):
+            found[title] = reason
+    return found
 
 
 def _of_table(

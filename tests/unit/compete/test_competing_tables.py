@@ -54,6 +54,14 @@ def test_a_method_enters_what_it_can(smoke: Shipped, write: Write) -> None:
             smoke.tables_of(method, [name])
 
 
+def test_methods_of_a_table_by_preset(smoke: Shipped) -> None:
+    here = smoke.methods("table4")
+    assert {"KerHRM"} <= {*here}
+    missing = {*Shipped("paper").methods("table4")} - {*here}
+    assert {"ERM", "IRM"} <= missing
+    assert "ERM" in smoke.methods("table1")
+
+
 def test_the_search_has_its_candidates_alone(
     smoke: Shipped, method: MethodFile
 ) -> None:

@@ -56,6 +56,8 @@ def test_the_picture_has_the_means_of_the_ranks(
     held: Any = SimpleNamespace(run=run, method=method)
     Contest._figures(held, ["table1"])
     ((axis,),) = [figure.axes for figure in drawn]
+    bold = [label for label in axis.get_yticklabels() if label.get_weight() == "bold"]
+    assert [label.get_text() for label in bold] == ["Mine"]
     names = [label.get_text() for label in axis.get_yticklabels()]
     texts = [text.get_text() for text in axis.texts]
     start = 1 + texts.index("\N{BLACK VERTICAL RECTANGLE} mean")

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
 from kerhrm_paper.compete.published import published_fits
-from kerhrm_paper.compete.ranks import Fits, ranks, seconds_a_fit
+from kerhrm_paper.compete.ranks import Fits, failures, ranks, seconds_a_fit, unranked
 from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.reporting.run import Run
 
@@ -209,7 +209,10 @@ def test_the_page_begins_with_the_answer(run: Run) -> None:
     )
     page = BeautifulSoup(ranking_page(results), "html.parser")
     assert page.find("li").get_text() == line
-    assert page.find("h2").get_text() == "Table <1>"
+    assert page.find("h2").get_text() == "Table <1> (table1)"
+    assert page.find("li").find("a")["href"] == f"#{page.find('h2')['id']}"
+    late = page.find("td", string=f"{LATE} (1)")
+    assert "white-space: normal" in late["style"]
     text = page.get_text()
     for words in ("no findings", "at most 30 seconds", LATE, "0.600"):
         assert words in text
@@ -222,6 +225,36 @@ def test_a_method_without_a_result_has_its_reason(run: Run) -> None:
     results = page_of(found, titles=["Late"])
     (line,) = sentences(results)
     assert line == f"table1: Late has no rank: {LATE} (1)."
+
+
+def test_two_seeds_have_no_interval(run: Run) -> None:
+    found = ranks(run, {"table1": ""}, ["Mine"], COSTS)
+    text = BeautifulSoup(ranking_page(page_of(found)), "html.parser").get_text()
+    assert "Mean over 2 settings and 2 seeds, no interval, as these" in text
+    assert "[" not in text
+    many = found.assign(n_seeds=[2, 5, 5, 5])
+    text = BeautifulSoup(ranking_page(page_of(many)), "html.parser").get_text()
+    assert "and 2 or 5 seeds, 95 % interval from 3 seeds on;" in text
+    assert "0.600 [-0.671, 1.871]" in text  # of ERM
+    assert "0.700 [" not in text
+
+
+def test_a_table_without_ranks_says_why_and_what_failed(run: Run) -> None:
+    kinds = {"table1": "", "peers": "shift", "alone": ""}
+    why = unranked(kinds, ["table1"])
+    assert why["peers"].startswith("it shows each test environment by itself")
+    assert why["alone"] == "no other method is in the settings of this one"
+    failed = failures(run, "table1", ["Late", "Mine"])
+    assert failed == {"Late": f"{LATE} (1)"}
+    found = ranks(run, {"table1": ""}, ["Mine"], COSTS)
+    failures_of_page = {("peers", "Mine"): LATE}
+    missing = {"table1": ["IRM", "JTT"]}
+    results = page_of(found, unranked=why, failures=failures_of_page, missing=missing)
+    assert sentences(results)[-1] == f"peers: Mine has failed: {LATE}."
+    page = BeautifulSoup(ranking_page(results), "html.parser")
+    assert page.find("a", href="#peers").find_parent("li").get_text().endswith(".")
+    assert "each test environment" in page.find(id="peers").get_text()
+    assert "This preset leaves out IRM, JTT; the preset paper" in page.get_text()
 
 
 def test_candidates_of_the_search(run: Run) -> None:
