@@ -156,6 +156,7 @@ class Shipped:
         *,
         selected: Tree,
         published: Mapping[str, Path],
+        others: Collection[str] = (),
     ) -> Tree:
         """The tables that a method enters: a further file of configuration.
 
@@ -171,6 +172,10 @@ class Shipped:
             Options by data set and criterion.
         published : mapping of str to Path
             Scores of the other learners, by table.
+        others : collection of str
+            Tables that are not made now.  They keep the jobs as they are, as one job
+            trains what several tables show; the method is in them where its options
+            are selected.
         """
         learner = _learner(method, minutes)
         layer: Tree = {
@@ -185,11 +190,26 @@ class Shipped:
             if name in tables:
                 is_alone = name in published
                 entered = _entered(table, method.name, is_alone)
+            elif name in others:
+                is_alone = name in published
+                entered = _entered(table, method.name, is_alone)
+                if len(method.candidates) > 1:
+                    self._leave_out(entered, table, selected)
             layer["tables"][name] = entered
         if published:
             files = {name: str(path) for name, path in published.items()}
             layer["published"] = files
         return layer
+
+    def _leave_out(self, entered: Tree, table: Table, tuned: Collection[str]) -> None:
+        """Leave a method out of a table's data on whose source it is not tuned."""
+        for name, data in table.data.items():
+            base = base_of(name)
+            source = self.whole.data[base].select_on or base
+            if source not in tuned:
+                learners = table.learners if data.learners is None else data.learners
+                entered.setdefault("data", {})
+                entered["data"][name] = {"learners": [*learners]}
 
 
 def _learner(method: MethodFile, minutes: float) -> Tree:

@@ -109,6 +109,8 @@ class Contest:
         if not self.names:
             problem = f"{self.method.name} can enter no table"
             raise KerhrmError(problem, "correct its tasks")
+        every = shipped.tables_of(self.method, [])
+        self.others = [name for name in every if name not in self.names]
         self.folder = FOLDER / self.method.name
         self.run = Run(self.folder / preset)
         #: what a reader has to know of the search
@@ -135,7 +137,8 @@ class Contest:
         published: dict[str, Path] = {}
         reasons: dict[str, str] = {}
         if self.preset != "smoke":
-            published, reasons = published_scores(self.preset, self.names, REFERENCE)
+            every = [*self.names, *self.others]
+            published, reasons = published_scores(self.preset, every, REFERENCE)
         selected, candidates = self._search()
         layer = self.shipped.tables(
             self.method,
@@ -143,10 +146,13 @@ class Contest:
             self.minutes,
             selected=selected,
             published=published,
+            others=self.others,
         )
         print(f"tables: {', '.join(self.names)}", flush=True)
-        for name, reason in reasons.items():
-            print(f"{name}: {reason}; all methods are trained", flush=True)
+        for name in self.names:
+            if reason := reasons.get(name):
+                print(f"{name}: {reason}; all methods are trained", flush=True)
+        published = {name: published[name] for name in self.names if name in published}
         file = f"{self.preset}.yaml"
         self._snakemake(self.names, layer, file, self.preset, self.folder)
         results = self._results(candidates, published)

@@ -13,6 +13,7 @@ from kerhrm_paper.compete import published
 from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.method_file import MethodFile, load_method
 from kerhrm_paper.compete.published import published_scores
+from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.evaluation.scores import COLUMNS, completed
 from kerhrm_paper.reporting.run import read_scores
@@ -148,6 +149,34 @@ def test_a_contest_marks_no_table(smoke: Shipped, method: MethodFile) -> None:
     selected_for_classification = layer["selected"]["classification"]
     selected_for_classification["erm"] = {"pooled": {"steps": 3}}
     assert "selected.classification.erm" in mark("paper", layer, shipped)
+
+
+@pytest.mark.parametrize("named", ["table1", "table3"])
+def test_a_table_by_itself_plans_the_jobs_that_all_tables_do(
+    smoke: Shipped, method: MethodFile, named: str
+) -> None:
+    """Of the method, too; where it is not tuned it is not in the other tables."""
+    every = smoke.tables_of(method, [])
+    data = ("classification", "regression", "colored_mnist", "houses")
+    all_selected = {name: {"pooled": {"steps": 7}} for name in data}
+    source = {"table1": "classification", "table3": "regression"}[named]
+
+    def jobs(tables: list[str], others: list[str], tuned: Any) -> set[Any]:
+        nothing: dict[str, Any] = {"published": {}}
+        layer = smoke.tables(
+            method, tables, 2.0, selected=tuned, others=others, **nothing
+        )
+        layer["learners"][NAME] = {"method": "erm", "titles": {"model": "Mine"}}
+        config = load_config({"preset": "smoke", **layer})
+        jobs = {(group.data, group.learners) for group in config.groups}
+        cells = {*config.tables[named].cells}
+        return {job for job in jobs if cells & {(job[0], name) for name in job[1]}}
+
+    others = [name for name in every if name != named]
+    tuned = {source: all_selected[source]}
+    expected = jobs(every, [], all_selected)
+    assert expected
+    assert jobs([named], others, tuned) == expected
 
 
 # --- published scores -----------------------------------------------------------------
