@@ -234,7 +234,7 @@ class Contest:
                 text = f"all {n_tried} candidates failed on {name}: {reason}"
                 failures.append(text)
         if len(failures) == len(scores):
-            hint = f"correct {self.method.path}, or see --timeout"
+            hint = f"correct {self.method.path}, or raise --timeout"
             raise KerhrmError("; ".join(failures), hint)
         untuned = [f"{text}; its tables have the first candidate" for text in failures]
         self.notices = [f"{text}." for text in untuned + notices]

@@ -127,14 +127,15 @@ def failures(run: Run, table: str, titles: Sequence[str]) -> dict[str, str]:
 def _of_table(
     run: Run, table: str, titles: Sequence[str], costs: Costs
 ) -> list[dict[str, Any]]:
-    scores = shared(run.scores(table), titles)
+    every = run.scores(table)
+    scores = shared(every, titles)
     methods = scores["method"]
     is_reference = methods.str.startswith(REFERENCE)
     scores = scores[primary(scores) & ~is_reference]
     metrics = set(scores["metric"])
     metric, worst = next(pair for pair in PAIRS if pair[0] in metrics)
     n_settings = scores["setting"].nunique()
-    known = _without_late(costs, run.scores(table))
+    known = _without_late(costs, every)
     rows = []
     by_method = scores.groupby("method", sort=False)
     for method, of_method in by_method:

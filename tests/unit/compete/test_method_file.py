@@ -10,11 +10,13 @@ from method_text import TEMPLATE, Write
 from plugintools import run
 
 from kerhrm import NetworkOptions, build
+from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.contest import write_template
 from kerhrm_paper.compete.method_file import MethodFile, load_method
+from kerhrm_paper.runs.fitted_check import check_output
 
 CANDIDATES = TEMPLATE[TEMPLATE.index("CANDIDATES = [") :]
 SHARE = (
@@ -61,6 +63,24 @@ def test_the_template_is_a_method_of_eight_candidates(method: MethodFile) -> Non
     hits = (outputs > 0) == (y > 0)
     accuracy = float(hits.float().mean())
     assert accuracy > 0.9
+
+
+def test_the_example_of_numpy_in_the_docs_competes(write: Write) -> None:
+    docs = Path(__file__).parents[3] / "docs" / "extending.md"
+    blocks = docs.read_text("utf-8").split("```python\n")
+    (example,) = [block for block in blocks if "numpy_ridge" in block]
+    text, _, _ = example.partition("```")
+    path = write(text)
+    method = load_method(path, [], [])
+    assert method.candidates == [{"ridge": ridge} for ridge in (0.1, 1.0, 10.0)]
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    y = torch.tensor([1.0, -1.0])
+    network = build(NetworkOptions(widths=[4]), seed=0, d=2)
+    inputs = Inputs(x, y, x, y, "regression", seed=0, network=network)
+    learned = method.method.train(inputs, method.method.options(ridge=1.0))
+    # weights y x / (x^2 + 1), as the columns are orthogonal
+    outputs = check_output(learned.predict(x)["model"], "model", 2)
+    assert outputs.tolist() == pytest.approx([0.5, -0.8])
 
 
 def test_a_file_is_imported_once(write: Write, tmp_path: Path) -> None:
@@ -241,3 +261,10 @@ def test_a_template_replaces_nothing(tmp_path: Path) -> None:
         write_template(path)
     with pytest.raises(KerhrmError, match="no Python file"):
         write_template(tmp_path / "new")
+
+
+def test_the_unit_of_a_timeout_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compete", "mine.py", "--timeout", "5s"])
+    error = capsys.readouterr().err
+    assert "--timeout: it must be a number of minutes, as 5 or 0.5; got '5s'" in error
