@@ -7,6 +7,7 @@ uses those seeds.
 """
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from kerhrm_paper.config.schemas import ORACLE, WORDS
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.runs.arrays import load_arrays, load_records
 from kerhrm_paper.runs.predictions import Predictions, stack
+
+log = logging.getLogger("kerhrm")
 
 PARTS = ("train", "validation", "test")
 
@@ -291,7 +294,7 @@ def _scored(
 def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     """Options by learner and criterion of the best candidate.
 
-    The first one among equals.
+    The first one among equals; a line in the log, if none has a finite score.
 
     ``table`` is of :func:`search`.
     """
@@ -300,6 +303,12 @@ def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     groups = table.groupby(bases, sort=False)
     for base, group in groups:
         winners = dict(_winners(group))
+        criteria = group.columns[2:]
+        for criterion in criteria:
+            scores = group[criterion]
+            if scores.notna().any() and not np.isfinite(scores).any():
+                text = "%s: all candidates failed by %s; the first one is kept"
+                log.warning(text, base, criterion)
         if winners:
             selected[str(base)] = winners
     return selected

@@ -270,8 +270,9 @@ def test_candidates_may_infer_different_numbers_of_environments(tmp_path: Path) 
     ],
 )
 def test_equals_go_to_the_first_candidate(
-    values: list[list[float]], winner: int
+    values: list[list[float]], winner: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """With a line in the log, where none has a score."""
     tried = CANDIDATES["dro"]
     columns = {
         "learner": [named("dro", candidate) for candidate in range(3)],
@@ -281,3 +282,6 @@ def test_equals_go_to_the_first_candidate(
     table = pd.DataFrame(columns)
     selected = {"pooled": tried[winner]}
     assert best(table) == {"dro": selected}
+    are_failures = not np.isfinite(table["pooled"]).any()
+    line = "dro: all candidates failed by pooled; the first one is kept"
+    assert caplog.messages == [line] * are_failures
