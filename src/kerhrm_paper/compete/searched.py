@@ -48,7 +48,7 @@ def first_reason(run: Path, data: Collection[str], learners: Collection[str]) ->
 
 def at_edges(data: str, scores: pd.DataFrame) -> list[str]:
     """A sentence for each option whose best number is the least or the largest of at
-    least three that were tried.
+    least three that were tried, and no other number is as good.
 
     Parameters
     ----------
@@ -61,11 +61,14 @@ def at_edges(data: str, scores: pd.DataFrame) -> list[str]:
         return []
     own, *_ = criteria(scores)
     tried = [json.loads(options) for options in scores["options"]]
-    position = int(scores[own].to_numpy().argmax())
+    is_best = scores[own] == scores[own].max()
+    equals = [options for options, best in zip(tried, is_best, strict=True) if best]
+    chosen, *_ = equals
     sentences = []
-    for key, best in tried[position].items():
+    for key, best in chosen.items():
         numbers = set(_numbers(tried, key))
-        if len(numbers) < FEWEST or best not in numbers:
+        are_equal = set(_numbers(equals, key)) == {best}
+        if len(numbers) < FEWEST or not are_equal:
             continue
         for edge, word in ((min(numbers), "least"), (max(numbers), "largest")):
             if best == edge:

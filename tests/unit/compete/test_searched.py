@@ -47,6 +47,11 @@ def test_a_choice_at_the_edge_of_its_numbers(
     assert found == [f"houses: the best {sentence} that was tried"]
 
 
+def test_an_equal_within_the_grid_is_no_edge() -> None:
+    options = ['{"a": 1}', '{"a": 2}', '{"a": 10}']
+    assert at_edges("houses", scores(options, [0.7, 0.7, 0.1])) == []
+
+
 def test_failures_of_all_by_the_own_criterion() -> None:
     options = ['{"a": 1}', '{"a": 2}', '{"a": 3}']
     nothing = scores(options, [FAILED] * 3, oracle=[0.0, 1.0, 2.0])

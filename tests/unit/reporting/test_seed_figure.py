@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
+from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import REFERENCES
 from kerhrm_paper.reporting.run import Run
@@ -96,3 +97,26 @@ def test_failed_runs_are_counted_and_have_no_mean(scores: pd.DataFrame) -> None:
     texts = [text.get_text() for text in axis.texts]
     assert texts.count("1 of 3 runs failed") == 2
     assert "nan" not in texts
+
+
+@pytest.mark.parametrize("level", [3.0, 30.0, 45.0, 90.0])
+def test_the_name_of_a_level_covers_no_heading(level: float) -> None:
+    """On a logarithmic scale, too, on which its place is another one."""
+    row: dict[str, object] = dict.fromkeys(COLUMNS, "")
+    row |= {"data": "d", "setting": "s", "metric": "mse", "data_source": "synthetic"}
+    rows = []
+    for method, values in (
+        ("ERM", [1.0, 100.0]),
+        ("DRO", [2.0, 80.0]),
+        ("ref: predict the mean", [level, level]),
+    ):
+        for seed, value in enumerate(values):
+            rows.append(row | {"method": method, "seed": seed, "value": value})
+    scores = pd.DataFrame(rows)
+    figure = every_seed(scores, cells_of(scores, "t"), marked=["DRO"])
+    (axis,) = figure.axes
+    assert axis.get_xscale() == "log"
+    names = {label.get_text(): label for label in axis.get_yticklabels()}
+    assert names["DRO"].get_weight() == "bold"
+    assert names["ERM"].get_weight() != "bold"
+    assert_legible(figure)
