@@ -24,7 +24,7 @@ def idx(array: np.ndarray) -> bytes:
     kind = struct.pack(">HBB", 0, 8, array.ndim)
     lengths = struct.pack(f">{array.ndim}i", *array.shape)
     content = bytes(array.flatten().tolist())
-    return gzip.compress(kind + lengths + content)
+    return gzip.compress(kind + lengths + content, mtime=0)
 
 
 @pytest.fixture
