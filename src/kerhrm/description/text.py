@@ -4,10 +4,9 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
-from kerhrm.tables.wording import counted, escaped
+from kerhrm.tables.wording import NONE, counted, escaped, number
 
 if TYPE_CHECKING:
     from kerhrm.description.result import Description
@@ -17,10 +16,6 @@ NAME = 24  #: characters of a column's name
 ROW = 16  #: characters of a row's label
 SURE = 0.9  #: membership from which on a row is called clear
 CLEAR = "clear (90 % or more)"  #: share of an environment's rows that are
-DIGITS = 3  #: of numbers
-NONE = "\N{EN DASH}"  #: for a number that the rows do not determine
-#: numbers from and below which are written in full
-IN_FULL = 1e-3, 1e7
 NARROW = "95 % intervals, too narrow: the same rows made the split"
 SLOPES = "slopes that differ most, and the level at their means"
 CHANGES = (
@@ -228,16 +223,3 @@ def shortened(name: object) -> str:
         return text
     half = (NAME - 3) // 2
     return f"{text[:half]}...{text[-half:]}"
-
-
-def number(value: float, digits: int = DIGITS) -> str:
-    """Some digits of a number, in full unless it is very small or large; a dash for
-    NaN."""
-    if np.isnan(value):
-        return NONE
-    least, most = IN_FULL
-    if not least <= abs(value) < most:
-        return f"{value:.{digits}g}"
-    return np.format_float_positional(
-        value, precision=digits, unique=False, fractional=False, trim="-"
-    )

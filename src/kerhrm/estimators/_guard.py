@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.description.break_even import share_above
-from kerhrm.description.text import number
 from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult
 from kerhrm.options import Task
+from kerhrm.tables.wording import number
 
 ALL = "all rows"  #: the first row of a comparison
 #: share by which KerHRM's error in the worst environment must be below ERM's

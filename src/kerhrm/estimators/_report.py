@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from kerhrm.description.text import number
 from kerhrm.estimators._guard import ALL, price
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.features.ridge_path import RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 from kerhrm.tables.labels import read_labels
-from kerhrm.tables.wording import counted
+from kerhrm.tables.wording import counted, number
 
 ERROR = {
     "classification": "share of wrong labels",

@@ -51,7 +51,6 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     ValueError, TypeError
         scikit-learn's own, for other columns than in the fit.
     """
-    refuse_others(X)
     if isinstance(X, LOADERS):
         X, _ = unloaded(X, needs_y=False)
     doubtful = "mM"
@@ -184,6 +183,7 @@ def _unreadable(X: Any, error: Exception) -> Exception:
         problem = f"X has a number that float64 cannot hold ({reason})"
         return KerhrmError(problem, HINT)
     kind = InputTypeError if isinstance(error, TypeError) else KerhrmError
+    refuse_others(X)
     hint = HINT
     if isinstance(X, pd.Series):
         reason = "got a Series instead of a table"

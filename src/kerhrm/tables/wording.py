@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from kerhrm.errors import KerhrmError, shown
 
 #: signs without width that change nothing else, and joiners next to no letter that they
@@ -14,6 +16,10 @@ _UNSEEN = re.compile(
     r"[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]"
     r"|(?<![^\x00-\u024f])[\u200c\u200d](?![^\x00-\u024f])"
 )
+DIGITS = 3  #: of a number
+NONE = "\N{EN DASH}"  #: for a number that is not known
+#: numbers from and below which are written in full
+IN_FULL = 1e-3, 1e7
 _BLANK = re.compile(r"[^\S\r\n\t ]")  #: of other widths
 
 
@@ -82,6 +88,19 @@ def counted(number: int, what: str = "row") -> str:
     if number == 1:
         return f"{number} {what}"
     return f"{number} {what}s"
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Some digits of a number, in full unless it is very small or large; a dash for
+    NaN."""
+    if np.isnan(value):
+        return NONE
+    least, most = IN_FULL
+    if not least <= abs(value) < most:
+        return f"{value:.{digits}g}"
+    return np.format_float_positional(
+        value, precision=digits, unique=False, fractional=False, trim="-"
+    )
 
 
 def flag(option: str, name: Any) -> str:
