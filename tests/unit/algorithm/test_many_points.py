@@ -18,14 +18,15 @@ NAME = ("t=1", "k=3")
 def turned(n: int) -> tuple[Points, Tensor]:
     """Labels that a feature moves, and two the other way in a fifth of the points."""
     random = torch.Generator().manual_seed(0)
-    y = torch.randint(2, (n,), generator=random) * 2.0 - 1
-    is_turned = torch.rand(n, generator=random) < 0.2
+    class_of_row = torch.randint(2, (n,), generator=random)
+    y = 2.0 * class_of_row - 1
+    uniform = torch.rand(n, generator=random)
+    is_turned = uniform < 0.2
     cue = torch.where(is_turned, -y, y)
     noise = torch.randn(n, 3, generator=random)
-    stable = 0.5 * y + 0.6 * noise[:, 0]
-    first = cue + 0.3 * noise[:, 1]
-    second = cue + 0.3 * noise[:, 2]
-    psi = torch.stack([stable, first, second], dim=1)
+    features = torch.stack([0.5 * y, cue, cue], dim=1)
+    scale = torch.tensor([0.6, 0.3, 0.3])
+    psi = features + scale * noise
     return Points(psi.double(), y.double(), None), is_turned
 
 
@@ -38,12 +39,16 @@ def test_some_points_are_fitted_first(
     mixtures, ridges = fit_starts(points, OPTIONS, EM(), first=None, seed=0, name=NAME)
     (of_some, drawn), (of_all, starts) = seen
     assert of_some.shape == (200, 3)
-    rows = {tuple(row) for row in points.psi.tolist()}
-    assert len({tuple(row) for row in of_some.tolist()} & rows) == 200
-    assert torch.equal(drawn[:2], random_starts(0, 2, 200, 2, *NAME))
+    all_rows = {tuple(row) for row in points.psi.tolist()}
+    some_rows = {tuple(row) for row in of_some.tolist()}
+    assert len(some_rows) == 200
+    assert some_rows < all_rows
+    expected_starts = random_starts(0, 2, 200, 2, *NAME)
+    assert torch.equal(drawn[:2], expected_starts)
     assert of_all is points.psi
     assert starts.shape == (4, 500, 2)
-    assert_close(starts.sum(-1), torch.ones(4, 500).double())
+    total = starts.sum(-1)
+    assert_close(total, torch.ones_like(total))
     assert ridges.tolist() == [1e-3, 1e-3, 1e-1, 1e-1]
     # the last fit is EM from these starts
     expected = fit_mixture(points.psi, points.y, starts, ridge=ridges, em=EM())
@@ -52,12 +57,15 @@ def test_some_points_are_fitted_first(
 
 def test_weights_of_some_points_have_mean_one() -> None:
     points, _ = turned(60)
-    weighted = Points(points.psi, points.y, torch.arange(60).double() / 29.5)
-    some = weighted.some(torch.arange(0, 60, 7))
+    numbers = torch.arange(60)
+    weights = numbers.double() / 29.5
+    weighted = Points(points.psi, points.y, weights)
+    every_seventh = numbers[::7]
+    some = weighted.some(every_seventh)
     assert some.weights is not None
-    assert_close(some.weights.mean(), torch.tensor(1.0).double())
-    ratio = some.weights[2] / some.weights[1]
-    assert_close(ratio, torch.tensor(2.0).double())
+    assert float(some.weights.mean()) == pytest.approx(1)
+    _, of_7, of_14, *_ = some.weights.tolist()
+    assert of_14 / of_7 == pytest.approx(2)
 
 
 def test_environments_of_very_many_points_are_found() -> None:
@@ -72,6 +80,8 @@ def test_environments_of_very_many_points_are_found() -> None:
     cue = mixtures.theta[0, :, 2]
     assert cue.min() < -0.2
     assert cue.max() > 0.2
-    memberships = mixtures.responsibilities(points.psi, points.y)[0]
-    agree = (memberships.argmax(-1).bool() == is_turned).double().mean()
+    memberships = mixtures.responsibilities(points.psi, points.y)
+    likeliest = memberships[0].argmax(-1)
+    is_equal = likeliest.bool() == is_turned
+    agree = float(is_equal.double().mean())
     assert max(agree, 1 - agree) > 0.9

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from kerhrm_paper.compete import contest
-from kerhrm_paper.compete.contest import Contest
+from kerhrm_paper.compete import outcome
+from kerhrm_paper.compete.outcome import Outcome
 from kerhrm_paper.compete.ranks import ranks
 from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.reporting.run import Run
@@ -51,10 +51,10 @@ def test_the_picture_has_the_means_of_the_ranks(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(contest.figures, "save", lambda figure, _: drawn.append(figure))
+    monkeypatch.setattr(outcome, "save", lambda figure, _: drawn.append(figure))
     method = SimpleNamespace(titles={"model": "Mine"})
     held: Any = SimpleNamespace(run=run, method=method)
-    Contest._figures(held, ["table1"])
+    Outcome.figures(held, ["table1"])
     ((axis,),) = [figure.axes for figure in drawn]
     bold = [label for label in axis.get_yticklabels() if label.get_weight() == "bold"]
     assert [label.get_text() for label in bold] == ["Mine"]
