@@ -18,6 +18,7 @@ _blas_users = 0
 _blas_limit: Any = None
 _torch_users = 0
 _torch_default = 0
+_here = threading.local()  #: ``number`` of PyTorch's threads that this thread has set
 
 
 @contextlib.contextmanager
@@ -49,15 +50,18 @@ def torch_threads(number: int) -> Iterator[None]:
     """PyTorch and OpenMP on ``number`` threads, in this Python thread.
 
     PyTorch also takes the number for Python threads that start in the meantime, which
-    is why the one from before the first user is restored.
+    is why the one from before the first user is restored; within another such block
+    of the same Python thread, that block's.
     """
     import torch
 
     global _torch_users, _torch_default
+    around = getattr(_here, "number", None)
     with _lock:
         if _torch_users == 0:
             _torch_default = torch.get_num_threads()
         _torch_users += 1
+    _here.number = number
     torch.set_num_threads(number)
     try:
         with _limit("openmp", number):
@@ -65,7 +69,8 @@ def torch_threads(number: int) -> Iterator[None]:
     finally:
         with _lock:
             _torch_users -= 1
-            torch.set_num_threads(_torch_default)
+            _here.number = around
+            torch.set_num_threads(around or _torch_default)
 
 
 def _limit(kind: str, number: int) -> Any:

@@ -18,7 +18,7 @@ from kerhrm.description.result import Description
 from kerhrm.description.split import split_again
 from kerhrm.errors import KerhrmError, KerhrmWarning, shown
 from kerhrm.estimators._auxiliary import refuse_auxiliary, require_auxiliary
-from kerhrm.estimators._base import computation
+from kerhrm.estimators._base import computation, threads_for
 from kerhrm.estimators._described import FittedTable, known_of
 from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._start import GivenRows
@@ -98,14 +98,15 @@ class Describing:
         ):
             warnings.simplefilter("ignore", KerhrmWarning)
             table = FittedTable.read(self, given)
-            known = known_of(self, table, seed)
+            with threads_for(self.n_jobs, table.x.shape):
+                known = known_of(self, table, seed)
 
-            def relabel(half: np.ndarray, number: int) -> np.ndarray | None:
-                if known.mixture is not None:
-                    return split_again(table.rows, half, known.mixture, number)
-                return table.fitted_again(self, half, number)
+                def relabel(half: np.ndarray, number: int) -> np.ndarray | None:
+                    if known.mixture is not None:
+                        return split_again(table.rows, half, known.mixture, number)
+                    return table.fitted_again(self, half, number)
 
-            return describe(known, relabel, times, seed)
+                return describe(known, relabel, times, seed)
 
     def _rows_of_fit(
         self: Any, X: Any, y: Any, auxiliary: Any, sample_weight: Any

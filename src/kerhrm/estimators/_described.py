@@ -109,7 +109,8 @@ class FittedTable:
         )
         try:
             options = fit_options(twin)
-            prepared = twin._prepare(given, options)
+            rows = twin._read(given)
+            prepared = twin._prepare(given, rows, options)
             prepared, _ = twin._pretest(prepared)
             twin._loop(prepared)
         except KerhrmError:

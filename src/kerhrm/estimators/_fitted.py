@@ -12,7 +12,7 @@ from torch import Tensor
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._auxiliary import refuse_auxiliary, require_auxiliary
-from kerhrm.estimators._base import TableEstimator, computation
+from kerhrm.estimators._base import TableEstimator, computation, threads_for
 from kerhrm.estimators._calibration import probabilities, sigmoid_slope
 from kerhrm.estimators._describe import Describing
 from kerhrm.estimators._guard import (
@@ -82,7 +82,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
             if self._inferred is None:
                 self._units.target(target)  # which refuses what is no label
                 return np.ones((len(x), 1))
-            with computation(self.n_jobs):
+            with computation(self.n_jobs), threads_for(self.n_jobs, x.shape):
                 return self._inferred.of_targets(x, target)
         if self._inferred is None or self._inferred.auxiliary is None:
             n = len(x)

@@ -20,11 +20,12 @@ from kerhrm.estimators._base import (
     computation,
     fingerprint,
     finish,
+    threads_for,
 )
 from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
 from kerhrm.estimators._parameters import FitOptions, fit_options
-from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.estimators._start import GivenRows, ReadRows, points_of, read_rows
 from kerhrm.estimators._steps import (
     InferredEnvironments,
     Prepared,
@@ -96,15 +97,16 @@ class InvariantEstimator(FittedInvariant):
             torch.no_grad(),
             shown_if(self.verbose),
         ):
-            prepared = self._prepare(given, options)
-            prepared, reason = self._pretest(prepared)
-            learned = None
-            if reason is None or self.if_not_detected == "fit":
-                learned = self._loop(prepared)
-            reason = self._decide(prepared, learned, reason)
-            if reason is not None:
-                self._predict_as_erm(prepared, reason)
-            rows = prepared.rows
+            rows = self._read(given)
+            with threads_for(self.n_jobs, rows.x.shape):
+                prepared = self._prepare(given, rows, options)
+                prepared, reason = self._pretest(prepared)
+                learned = None
+                if reason is None or self.if_not_detected == "fit":
+                    learned = self._loop(prepared)
+                reason = self._decide(prepared, learned, reason)
+                if reason is not None:
+                    self._predict_as_erm(prepared, reason)
             of_rows = rows.x, rows.target, rows.weights, rows.z
             self._fingerprint = fingerprint(self, *of_rows)
             self._given = given
@@ -115,11 +117,16 @@ class InvariantEstimator(FittedInvariant):
             self._parameters = parameters
         return self
 
-    def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
-        """Read the table, draw the network's start, and reduce its features."""
+    def _read(self, given: GivenRows) -> ReadRows:
+        """Read the table, and forget what an earlier fit has learned."""
         self._inferred = self._columns = self.report_ = self._all_rows = None
         self._losses = self._slope = None
-        rows = read_rows(self, given)
+        return read_rows(self, given)
+
+    def _prepare(
+        self, given: GivenRows, rows: ReadRows, options: FitOptions
+    ) -> Prepared:
+        """Draw the network's start, and reduce its features."""
         inputs, positions = points_of(self, rows)
         prepared = prepare(given, rows, inputs, positions, options)
         self.singular_values_ = prepared.problem.s.double().cpu().numpy()

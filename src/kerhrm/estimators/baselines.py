@@ -16,6 +16,7 @@ from kerhrm.estimators._base import (
     all_or_nothing,
     computation,
     finish,
+    threads_for,
 )
 from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._start import GivenRows, points_of, read_rows
@@ -59,12 +60,13 @@ class Baseline(TableEstimator):
         method.check(options, self.task)
         with all_or_nothing(self), computation(self.n_jobs), shown_if(self.verbose):
             rows = read_rows(self, given)
-            inputs, positions = points_of(
-                self, rows, hold_out=self._holds_out, weighs=self._weighs
-            )
-            fitted = method.train(inputs, options)
-            network = self._network_of(fitted, inputs.network)
-            finish(self, network, inputs.x)
+            with threads_for(self.n_jobs, rows.x.shape):
+                inputs, positions = points_of(
+                    self, rows, hold_out=self._holds_out, weighs=self._weighs
+                )
+                fitted = method.train(inputs, options)
+                network = self._network_of(fitted, inputs.network)
+                finish(self, network, inputs.x)
         if fitted.environments is not None:
             likeliest = fitted.environments.argmax(1)
             numbers = likeliest.cpu().numpy()

@@ -30,7 +30,9 @@ from kerhrm import (
     KerHRMRegressor,
     TangentRidge,
 )
+from kerhrm.estimators import _base
 from kerhrm.estimators._base import cores
+from kerhrm.threads import torch_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
@@ -187,6 +189,72 @@ def test_no_more_threads_than_cores(n_jobs: int) -> None:
         is_single = n_jobs in (1, lowest)
         n_cores = 1 if is_single else cpu_count()
         assert torch.get_num_threads() == n_cores
+    assert torch.get_num_threads() == before
+
+
+class Watched(torch.nn.Module):
+    """A linear model that notes how many threads PyTorch has when it is evaluated."""
+
+    def __init__(self, seen: set[int]) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 1)
+        self.seen = seen
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Watched":
+        copied = Watched(self.seen)
+        state = self.linear.state_dict()
+        copied.linear.load_state_dict(state)
+        return copied
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        number = torch.get_num_threads()
+        self.seen.add(number)
+        return self.linear(x)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_jobs", "expected"),
+    [(90, None, {1}), (90, 2, {2}), (4001, None, {3})],
+    ids=["few rows", "few rows, but a number is given", "many rows"],
+)
+@pytest.mark.parametrize("kind", [TangentRidge, KerHRMRegressor])
+def test_a_small_table_takes_one_thread(
+    monkeypatch: pytest.MonkeyPatch,
+    kind: Any,
+    n_rows: int,
+    n_jobs: int | None,
+    expected: set[int],
+) -> None:
+    monkeypatch.setattr(_base, "cpu_count", lambda: 4)
+    monkeypatch.setattr(_base, "effective_n_jobs", int)
+    random = np.random.default_rng(0)
+    x = random.normal(size=(n_rows, 3))
+    noise = random.normal(size=n_rows)
+    y = x[:, 0] + noise
+    seen: set[int] = set()
+    module = Watched(seen)
+    chosen = {"network": module, "n_jobs": n_jobs, "random_state": 0}
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        if kind is TangentRidge:
+            model = kind(task="regression", **chosen)
+        else:
+            model = kind(pretest=False, n_iterations=1, n_init=1, **chosen)
+        model.fit(x, y).predict(x)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert seen == expected
+
+
+def test_threads_within_threads() -> None:
+    """The end of an inner block leaves the number of the outer one."""
+    before = torch.get_num_threads()
+    with cores(1):
+        with torch_threads(2):
+            assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == before
 
 
