@@ -72,6 +72,7 @@ def test_the_page_about_extending(copy: Checkout, tmp_path: Path) -> None:
     assert {"CVaR", "ERM"} <= set(
         pd.read_csv(copy.folder / TABLES / "with_cvar.csv")["method"]
     )
+    copy.plan("flipped", "--configfile", "flipped.yaml")  # as the page asks for it
     flipped = pd.read_csv(copy.folder / TABLES / "flipped.csv")
     assert {"few", "many"} == set(flipped["setting"])
     assert "Twin" in set(flipped["method"])

@@ -47,7 +47,10 @@ def check_target(target: str, rules: Names, targets: Names) -> None:
     if similar:
         raise KerhrmError(problem, f"did you mean {similar[0]}?")
     hint = "snakemake --list-target-rules shows all"
-    raise KerhrmError(problem, f"{hint}; a table of your files needs --configfile")
+    hint += "; a table of your files needs --configfile"
+    if "=" in target:
+        hint = "a cell is a file, as results/PRESET/DATA/LEARNER/scores.csv"
+    raise KerhrmError(problem, hint)
 
 
 def check_alone(word: str, rules: Names) -> None:
@@ -84,4 +87,7 @@ def check_file(name: str, run: str, presets: Names) -> None:
             problem = f"{name} is a file of preset {preset}, and this run is {run}"
             raise KerhrmError(problem, f"add --config preset={preset}")
     problem = f"{name} lies outside this run, {run}"
-    raise KerhrmError(problem, "set results= and preset= to those of the file")
+    hint = "set results= and preset= to those of the file"
+    if not written.is_absolute() and "=" in name:
+        hint = f"a cell is a file of a run, as {run}/DATA/LEARNER/scores.csv"
+    raise KerhrmError(problem, hint)

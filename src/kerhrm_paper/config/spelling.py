@@ -109,11 +109,14 @@ def _is_name(text: str) -> bool:
 
 
 def _no_name(text: str) -> KerhrmError:
-    """Error of a text that is no name, as one with a / for a +."""
+    """Error of a text that is no name, as one with a / for a +, or a comma."""
     joined = text.replace("/", "+")
+    listed = text.replace(",", "_")
     hint = "write BASE+option=value+..., of letters, digits and _.=+-"
     if "/" in text and _is_name(joined):
         hint = f"write {joined}"
+    if "," in text and _is_name(listed):
+        hint = f"numbers of a list are joined by _, as in {listed}"
     return KerhrmError(f"{shown(text)} must be a name", hint)
 
 

@@ -92,9 +92,25 @@ def test_the_unit_of_psi_does_not_matter(unit: float, penalty: str) -> None:
     problem_in_unit = random_problem(unit=unit)
     scaled = learn_directions(problem_in_unit, learned, settings)
     theta = scaled.theta * unit
-    assert_close(theta, plain.theta, rtol=1e-7, atol=1e-10)
+    message = "does the penalty's unit go with the features psi?"
+    assert_close(theta, plain.theta, rtol=1e-7, atol=1e-10, msg=message)
     assert torch.equal(scaled.score, plain.score)
     assert scaled.chosen == plain.chosen
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_penalty_has_an_effect(penalty: str) -> None:
+    """A unit of zero, or one that is no number, would make any alpha nothing."""
+    problem = random_problem()
+    psi, _ = problem.reduced(3)
+    unit = float(PENALTIES[penalty]().unit(psi))
+    assert 0 < unit < float("inf")
+    learned = [environments([2, 5])]
+    settings = KerHRMOptions(alpha=[0.0, 1.0], penalty=penalty)
+    candidates = learn_directions(problem, learned, settings)
+    without, moved = candidates.theta[:2]
+    assert moved.isfinite().all()
+    assert not torch.allclose(without, moved, rtol=1e-3)
 
 
 def test_weights_by_size_are_shares_of_the_points_that_are_left() -> None:

@@ -62,6 +62,8 @@ REFUSED = {
     "table1,table2": "target table1,table2 does not exist; write table1 table2",
     "table1,": "did you mean table1?",
     "README.md": "--list-target-rules",
+    "kerhrm+alpha=2.0": "a cell is a file, as results/PRESET/DATA/LEARNER/scores.csv",
+    "regression/kerhrm+k=5": "as results/smoke/DATA/LEARNER/scores.csv",
     "table1/": "target table1/ does not exist; did you mean table1?",
     "table1 --until table2": "--until table2: table1 does not need table2",
     "table1 -O table2": "table1 does not need table2",
