@@ -6,8 +6,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from refusals import refusal
 
-from kerhrm.errors import KerhrmError
 from kerhrm.plugins import check_entry, load_entry
 
 SOURCE = """
@@ -47,7 +47,7 @@ def test_what_a_module_defines(package: Path, name: str) -> None:
     if callable(found):
         assert check_entry(entry) == entry
         return
-    with pytest.raises(KerhrmError, match="cannot be called"):
+    with refusal("cannot be called"):
         check_entry(entry)
 
 
@@ -73,7 +73,7 @@ def test_what_a_module_defines(package: Path, name: str) -> None:
 def test_one_line_for_what_is_not_there(
     package: Path, function: Callable[[str], object], entry: str, problem: str
 ) -> None:
-    with pytest.raises(KerhrmError, match=problem) as caught:
+    with refusal(problem) as caught:
         function(entry)
     assert f"'{entry}'" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -85,7 +85,5 @@ def test_the_main_script_has_no_specification(monkeypatch: pytest.MonkeyPatch) -
     script.network_of_a_script = len  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "__main__", script)
     check_entry("__main__:network_of_a_script")
-    with pytest.raises(
-        KerhrmError, match=r"cannot load '__main__:another': .*no attribute"
-    ):
+    with refusal(r"cannot load '__main__:another': .*no attribute"):
         check_entry("__main__:another")

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusal
 from sklearn.base import clone
 from sklearn.datasets import make_regression
 
 from kerhrm import ERM, KerHRMRegressor
-from kerhrm.errors import KerhrmError
 from kerhrm.progress import (
     Lines,
     counting,
@@ -218,7 +218,7 @@ def test_who_watches_first_watches_on(watcher: Lines) -> None:
 @pytest.mark.parametrize("verbose", [-1, 1.5, "yes", None, True])
 def test_what_is_no_verbosity_is_refused(verbose: object) -> None:
     with (
-        pytest.raises(KerhrmError, match="verbose must be a whole number"),
+        refusal("verbose must be a whole number"),
         shown_if(verbose),
     ):
         pass

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from method_text import TEMPLATE, Write
+from refusals import refusal
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.compete import contest
 from kerhrm_paper.runs.locks import acquire
 
@@ -40,7 +40,7 @@ def test_a_file_is_not_exchanged_under_jobs_that_run(
     lock = second.folder / run / "temporary" / "snakemake.lock"
     with (
         held(lock),
-        pytest.raises(KerhrmError, match=rf"at work in .*/{run} \(process"),
+        refusal(rf"at work in .*/{run} \(process"),
     ):
         second.hold()
     assert site.read_text() == "as the first contest began"
@@ -55,6 +55,6 @@ def test_a_second_contest_waits_for_no_job(
     second = contest.Contest(write(), ["table1"], preset="smoke", minutes=1, cores=1)
     lock = second.folder / contest.LOCK
     words = r"kerhrm compete is at work in .*\(process \d+"
-    with held(lock), pytest.raises(KerhrmError, match=words):
+    with held(lock), refusal(words):
         second.hold()
     assert not (second.folder / "site").exists()

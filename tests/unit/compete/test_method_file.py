@@ -8,6 +8,7 @@ import pytest
 import torch
 from method_text import TEMPLATE, Write
 from plugintools import run
+from refusals import refusal
 
 from kerhrm import NetworkOptions, build
 from kerhrm.cli import main
@@ -216,7 +217,7 @@ def test_results_of_another_file_are_not_replaced(write: Write, tmp_path: Path) 
     second = tmp_path / "second.py"
     second.write_text(TEMPLATE)
     other = load_method(second, [], [])
-    with pytest.raises(KerhrmError, match="holds the results of") as caught:
+    with refusal("holds the results of") as caught:
         other.claim(folder)
     assert str(first.resolve()) in str(caught.value)
     first.rename(tmp_path / "moved.py")
@@ -247,7 +248,7 @@ def test_a_contest_of_its_own_copy_deletes_nothing(
     method.install(site)
     copy = site / "compete_mine.py"
     of_copy = load_method(copy, [], [])
-    with pytest.raises(KerhrmError, match=r"which is written again; copy it to"):
+    with refusal(r"which is written again; copy it to"):
         of_copy.install(site)
     assert copy.read_text() == TEMPLATE
 
@@ -256,10 +257,10 @@ def test_a_template_replaces_nothing(tmp_path: Path) -> None:
     path = tmp_path / "new.py"
     write_template(path)
     assert path.read_text() == TEMPLATE
-    refusal = re.escape("exists already")
-    with pytest.raises(KerhrmError, match=refusal):
+    message = re.escape("exists already")
+    with refusal(message):
         write_template(path)
-    with pytest.raises(KerhrmError, match="no Python file"):
+    with refusal("no Python file"):
         write_template(tmp_path / "new")
 
 

@@ -4,9 +4,8 @@ import re
 from typing import Any
 
 import pytest
+from refusals import refusal
 from small_config import A, B, Load, refused
-
-from kerhrm.errors import KerhrmError
 
 HRM = {
     "method": "hrm",
@@ -86,7 +85,7 @@ def test_an_option_that_changes_nothing_is_refused(
     load: Load, name: str, told: str
 ) -> None:
     pattern = re.escape(told)
-    with pytest.raises(KerhrmError, match=pattern):
+    with refusal(pattern):
         load().learner(A, name)
 
 

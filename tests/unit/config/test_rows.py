@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refusal
 from small_config import TREE, A, B, Load
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.references import CONSTANTS, reference_titles
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation import metrics
@@ -69,7 +69,7 @@ SHARED = {
 
 @pytest.mark.parametrize("name", SHARED)
 def test_two_cells_are_not_one_row(load: Load, name: str) -> None:
-    with pytest.raises(KerhrmError, match=r"--config: tables\.two\.data") as error:
+    with refusal(r"--config: tables\.two\.data") as error:
         load(**SHARED[name])
     assert "its row '" in str(error.value)
     message = str(error.value)
@@ -100,7 +100,7 @@ def test_cells_that_differ_are_rows(load: Load, name: str) -> None:
 
 @pytest.mark.parametrize("label", ["method", "Selection", "setting", " "])
 def test_a_label_names_no_column(load: Load, label: str) -> None:
-    with pytest.raises(KerhrmError, match=r"two\.data\.made\+r2=0\.7\.label = "):
+    with refusal(r"two\.data\.made\+r2=0\.7\.label = "):
         load(**labelled(label, "x"))
 
 
@@ -108,12 +108,12 @@ def test_a_label_names_no_column(load: Load, label: str) -> None:
     "title", ["method", "", "\u200b", "ref: majority", "Ref: Majority"]
 )
 def test_a_title_names_no_column_and_no_reference(load: Load, title: str) -> None:
-    with pytest.raises(KerhrmError, match=r"learners\.mine\.titles\.linear = "):
+    with refusal(r"learners\.mine\.titles\.linear = "):
         load(**mine(titles={"linear": title}))
 
 
 def test_a_table_of_iterations_shows_learners_that_have_some(load: Load) -> None:
-    with pytest.raises(KerhrmError, match="erm has no iterations, which this kind"):
+    with refusal("erm has no iterations, which this kind"):
         load(**table([A], ["erm"], kind="iterations"))
 
 

@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 from small_config import TREE, write
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.run_folder import check_run_folder, folder_of_preset
 from kerhrm_paper.runs.locks import TEMPORARY
@@ -30,7 +30,7 @@ def test_a_file_or_a_link_to_nothing_is_no_folder(root: Path) -> None:
     no_folders = ("file", "file/deeper", "link", "x" * 300, "~nobody_here/x")
     for results in no_folders:
         for _ in range(2):  # also where the configuration is kept
-            with pytest.raises(KerhrmError, match="results=") as error:
+            with refusal("results=") as error:
                 run(root, results)
             message = str(error.value)
             assert results[:20] in message
@@ -40,7 +40,7 @@ def test_a_file_or_a_link_to_nothing_is_no_folder(root: Path) -> None:
 @pytest.mark.parametrize("results", ["s3://bucket/x", "file:///data/x", "gs:/x"])
 def test_an_address_is_no_folder(root: Path, results: str) -> None:
     """A folder called s3: would be made here."""
-    with pytest.raises(KerhrmError, match="must be a folder of this machine"):
+    with refusal("must be a folder of this machine"):
         run(root, results)
 
 
@@ -62,7 +62,7 @@ def test_files_of_others_are_not_mixed_with_a_run(root: Path) -> None:
     (root / "photos/paper").mkdir(parents=True)
     assert run(root, "photos")  # empty
     (root / "photos/paper/me.png").touch()
-    with pytest.raises(KerhrmError, match=r"results=photos: .*me\.png"):
+    with refusal(r"results=photos: .*me\.png"):
         run(root, "photos")
     (root / "photos/paper" / TEMPORARY).mkdir()  # where a run has begun
     assert run(root, "photos")
@@ -72,7 +72,7 @@ def test_a_run_lies_in_no_other_one(root: Path) -> None:
     for name in (TEMPORARY, PROVENANCE):
         (root / "results/paper" / name).mkdir(parents=True)
     assert run(root, "results")
-    with pytest.raises(KerhrmError, match="another run's folder"):
+    with refusal("another run's folder"):
         run(root, "results/paper")
 
 
@@ -92,7 +92,7 @@ def test_a_run_lies_in_no_folder_of_the_checkout(root: Path) -> None:
         "src/package",
         "results/reference",
     ):
-        with pytest.raises(KerhrmError, match="part of the checkout"):
+        with refusal("part of the checkout"):
             check_run_folder(folder_of_preset(results, "smoke"), root)
     for results in ("results", ".", "other", "results/mine"):
         check_run_folder(folder_of_preset(results, "smoke"), root)
@@ -104,7 +104,7 @@ def test_a_folder_of_the_older_layout_is_named(root: Path) -> None:
     old.mkdir(parents=True)
     (root / "results/paper" / TEMPORARY).mkdir()
     (old / "train.npz").touch()
-    with pytest.raises(KerhrmError, match="the layout of an earlier version") as error:
+    with refusal("the layout of an earlier version") as error:
         run(root, "results")
     assert "made/r2=0.70/data" in str(error.value)
     assert len(str(error.value).splitlines()) == 1

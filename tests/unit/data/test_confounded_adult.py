@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from refusals import refusal
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.data.census import NUMBERS, ROWS, Adult
 from kerhrm_paper.data.confounded_adult import ConfoundedAdultData, generate
 from kerhrm_paper.data.draws import Draws
@@ -165,13 +165,13 @@ def test_nobody_to_draw_is_refused() -> None:
     is_rare = ADULT.is_test & ADULT.is_male & ~ADULT.is_black
     adult = with_few(is_rare & ADULT.earns_more, 0)
     options = ConfoundedAdultData(**SMALL)
-    with pytest.raises(KerhrmError, match="has nobody; give the published files"):
+    with refusal("has nobody; give the published files"):
         generate(options, [0], adult)
 
 
 @pytest.mark.parametrize("size", ["n_train", "n_validation", "n_test"])
 def test_more_people_than_there_are_are_refused(size: str) -> None:
-    with pytest.raises(KerhrmError, match=f"{size} is at most"):
+    with refusal(f"{size} is at most"):
         ConfoundedAdultData.parse({size: 30_000}, "")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusal
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.data import sources
 from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
 
@@ -118,7 +118,7 @@ class TestFolders:
         server = serve(CONTENT)
         mirrors(server.url)
         raw = fill(tmp_path / "raw", damaged)
-        with pytest.raises(KerhrmError, match="damaged") as caught:
+        with refusal("damaged") as caught:
             locate(FILES, raw)
         assert not isinstance(caught.value, RawDataUnavailable)
         (name,) = damaged

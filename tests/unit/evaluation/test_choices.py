@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from refusals import refusal
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.evaluation.choices import COLUMNS, measure, outcome
 from kerhrm_paper.evaluation.effects import paired
 from kerhrm_paper.evaluation.statistics import holm
@@ -220,5 +220,5 @@ def test_an_alternative_without_rows_is_refused() -> None:
     setting = table["setting"].mask(is_changed, "scenario=2,r2=0.8,x=1")
     scores_of_a = {"choices_a": table.assign(setting=setting)}
     message = "choices_a has no row to compare with that of other"
-    with pytest.raises(KerhrmError, match=message):
+    with refusal(message):
         measure(scores_of_a, [effect("a", changed_data="a+x=1")])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusal
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.evaluation.selection import CRITERIA, Candidates
 from kerhrm_paper.runs.arrays import save_arrays
 
@@ -182,7 +182,7 @@ def test_a_criterion_needs_the_files_that_it_names(tmp_path: Path, name: str) ->
         path = tmp_path / "data" / f"{needed}.npz"
         content = path.read_bytes()
         path.unlink()
-        with pytest.raises(KerhrmError, match=needed):
+        with refusal(needed):
             criterion.score(drawn, "model", tmp_path)
         path.write_bytes(content)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refusals import refusal
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.evaluation.tables import COLUMNS as CELL_COLUMNS
 from kerhrm_paper.evaluation.tables import load_paper_values, make_table
@@ -118,5 +118,5 @@ def test_a_failed_seed_fails_its_cell() -> None:
 def test_malformed_values_of_the_paper_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "paper.yaml"
     path.write_text(text)
-    with pytest.raises(KerhrmError, match=r"paper\.yaml"):
+    with refusal(r"paper\.yaml"):
         load_paper_values(path)

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from refusals import refusal
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from kerhrm import KerhrmError
 from kerhrm.errors import DataWarning
 from kerhrm.methods.afr import (
     AFROptions,
@@ -272,7 +272,7 @@ def test_neither_part_is_empty(draw: Draw, share: float) -> None:
 def test_a_network_without_layers_is_refused_in_one_line(draw: Draw) -> None:
     module = init_module("kerhrm.networks.modules:small_cnn", 0, 2 * 14 * 14)
     inputs = replace(draw(n=10), network=module)
-    with pytest.raises(KerhrmError, match="last layer of a perceptron") as error:
+    with refusal("last layer of a perceptron") as error:
         train_afr(inputs, AFROptions())
     assert "\n" not in str(error.value)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 from folders import contents
+from refusals import refusal
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
@@ -173,7 +174,7 @@ def test_endpoints_and_claims_are_computed_again(
 
     (target / "endpoints.csv").write_text("as it was")
     monkeypatch.setattr(publish_again, "evaluate", fail)
-    with pytest.raises(KerhrmError, match="no"):
+    with refusal("no"):
         publish_again.publish_again(target, ROOT)
     assert (target / "endpoints.csv").read_text() == "as it was"
     assert Run(target).provenance == noted
@@ -214,7 +215,7 @@ def test_the_band_is_published_and_computed_again(
 
 
 def test_only_what_is_published_is_computed_again(tmp_path: Path) -> None:
-    with pytest.raises(KerhrmError, match="holds no published files"):
+    with refusal("holds no published files"):
         publish_again.publish_again(tmp_path)
     with pytest.raises(SystemExit):
         main(["publish", str(REFERENCE), "--again", "table1"])
@@ -253,7 +254,7 @@ def test_an_incomplete_run_is_refused_and_nothing_written(
 ) -> None:
     run = complete(make_run(scores))
     (run.folder / gap).unlink()
-    with pytest.raises(KerhrmError, match=f"{gap} does not exist"):
+    with refusal(f"{gap} does not exist"):
         publish(run, tmp_path / "published")
     assert not (tmp_path / "published").exists()
 
@@ -274,7 +275,7 @@ def test_fallback_data_and_failures_are_refused(
     problem: str,
 ) -> None:
     scores.loc[:2, column] = value
-    with pytest.raises(KerhrmError, match=problem):
+    with refusal(problem):
         publish(complete(make_run(scores)), tmp_path / "published")
 
 
@@ -290,7 +291,7 @@ def test_a_contest_is_not_published(
     learners["mine"] = {"method": "mine", "timeout": 10.0}
     file.write_text(yaml.safe_dump(content))
     target = tmp_path / "published"
-    with pytest.raises(KerhrmError, match="is a contest of mine; give a run of snake"):
+    with refusal("is a contest of mine; give a run of snake"):
         publish(Run(run.folder), target, tables)
     assert not target.exists()
 
@@ -311,7 +312,7 @@ def test_a_report_that_fails_leaves_the_published_files_as_they_were(
     monkeypatch.setattr("kerhrm_paper.reporting.publish.render", fail)
     (target / "claims.csv").unlink()
     before.pop(target / "claims.csv")
-    with pytest.raises(KerhrmError, match="the kernel died"):
+    with refusal("the kernel died"):
         publish(run, target, root=ROOT)
     assert contents(target) == before
 
@@ -327,7 +328,7 @@ def test_a_folder_of_other_files_is_refused_and_stays(
     problems = {mine: "holds files", run.folder: "itself"}
     for target, problem in problems.items():
         before = set(tmp_path.rglob("*"))
-        with pytest.raises(KerhrmError, match=problem):
+        with refusal(problem):
             publish(run, target)
         assert set(tmp_path.rglob("*")) == before
     assert (mine / inside).read_text() == "mine"
@@ -341,7 +342,7 @@ def test_a_file_that_was_edited_is_refused(
     provenance.write(run.folder, "make_table", [path], {}, {})
     edited = path.read_text().replace("ERM", "DRO")
     path.write_text(edited)
-    with pytest.raises(KerhrmError, match="has changed since rule make_table made it"):
+    with refusal("has changed since rule make_table made it"):
         publish(run, tmp_path / "published")
 
 
@@ -350,7 +351,7 @@ def test_damaged_files_are_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.yaml").write_text(text)
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "t.csv").write_text("")
-    with pytest.raises(KerhrmError, match=r"config\.yaml is damaged"):
+    with refusal(r"config\.yaml is damaged"):
         Run(tmp_path).config.get("preset")
-    with pytest.raises(KerhrmError, match=r"t\.csv is damaged"):
+    with refusal(r"t\.csv is damaged"):
         Run(tmp_path).cells("t")

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refusal
 
 from kerhrm import IRM, KerHRMRegressor, TangentRidge, table_encoder
 from kerhrm.check import check
-from kerhrm.errors import KerhrmError
 from kerhrm.tables.polars import of_pandas
 
 pl = pytest.importorskip("polars")
@@ -91,7 +91,7 @@ def test_lists_and_records_are_refused_in_one_line(cells: Any) -> None:
         lambda: TangentRidge().fit(given, [1.0, 2.0]),
         lambda: check(given, "a"),
     ):
-        with pytest.raises(KerhrmError, match=told) as caught:
+        with refusal(told) as caught:
             use()
         assert "\n" not in str(caught.value)
 
@@ -117,7 +117,7 @@ def test_whole_numbers_of_128_bits_are_refused_wherever_they_stand(kind: str) ->
         lambda: table_encoder().fit(table),
         lambda: check(table, "a"),
     ):
-        with pytest.raises(KerhrmError, match=told):
+        with refusal(told):
             use()
 
 
@@ -126,5 +126,5 @@ def test_times_of_day_are_no_features_of_polars_either() -> None:
     cells = {"a": [1.0, 2.0, 3.0, 5.0], "b": times}
     told = "column 'b' must hold numbers; got '00:00:00'"
     for table in (pd.DataFrame(cells), pl.DataFrame(cells)):
-        with pytest.raises(KerhrmError, match=told):
+        with refusal(told):
             TangentRidge(task="regression").fit(table, np.arange(4.0))
