@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from dagtools import SMOKE, Checkout
+from numpy.testing import assert_allclose
 
 from kerhrm_paper.runs.arrays import load_arrays
 
@@ -59,6 +60,6 @@ def test_a_gpu_computes_the_same(smoke: Checkout, copy: Checkout, name: str) -> 
     assert found.keys() == expected.keys()
     for key, array in expected.items():
         scale = np.abs(array[np.isfinite(array)]).max(initial=0)
-        np.testing.assert_allclose(
+        assert_allclose(
             found[key], array, rtol=0, atol=TOLERANCES[name] * scale, err_msg=key
         )

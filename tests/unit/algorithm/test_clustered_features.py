@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from planted_environments import (
     K_MAX,
     M,
@@ -64,7 +65,7 @@ def test_directions_are_taken_out(
     for matrix in used:
         expected = expected @ matrix
     psi, _ = seen[-1]
-    np.testing.assert_allclose(psi, expected, atol=1e-12)
+    assert_allclose(psi, expected, atol=1e-12)
     if projection == "newest":  # what points have along theta does not matter
         newest = thetas[-1]
         lengths = torch.from_numpy(rng.standard_normal((N, 1)))

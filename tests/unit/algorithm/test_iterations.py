@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from refusals import refusal
 from torch import Tensor
 from torch.testing import assert_close
@@ -59,7 +60,7 @@ def same(left: Record, right: Record) -> None:
     """Equal to the last bit."""
     expected = right.arrays()
     for name, array in left.arrays().items():
-        np.testing.assert_array_equal(array, expected[name], err_msg=name)
+        assert_array_equal(array, expected[name], err_msg=name)
 
 
 def through_arrays(record: Record) -> Record:

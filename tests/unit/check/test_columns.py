@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm.check import check, oddities, read_table
@@ -283,7 +284,7 @@ def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
     ):
         checked = check(other, "y", group="code")
         report = checked.report
-        pd.testing.assert_frame_equal(report.errors, expected.errors)
+        assert_frame_equal(report.errors, expected.errors)
         assert report.facts == expected.facts
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 
 from kerhrm.check import check
 from kerhrm.check.outputs import MEMBERSHIPS, check_output
@@ -41,9 +43,9 @@ def test_every_row_has_its_environment(
     assert rows["part"].value_counts().to_dict() == {"train": 420, "test": 180}
     names = ["environment 0", "environment 1"]
     proba = rows[names].to_numpy()
-    np.testing.assert_allclose(proba.sum(1), 1)
+    assert_allclose(proba.sum(1), 1)
     likeliest = rows["likeliest"].to_numpy()
-    np.testing.assert_array_equal(likeliest, proba.argmax(1))
+    assert_array_equal(likeliest, proba.argmax(1))
     agree = (likeliest == turned["turned"]).mean()
     assert max(agree, 1 - agree) > 0.9
 
@@ -86,7 +88,7 @@ def test_text_that_names_rows_changes_nothing(turned: pd.DataFrame) -> None:
     assert left_out.startswith("left out: its text differs in nearly every row")
     assert found.doubts is None
     assert found.report.facts == expected.report.facts
-    pd.testing.assert_frame_equal(found.report.errors, expected.report.errors)
+    assert_frame_equal(found.report.errors, expected.report.errors)
     assert found.model.heterogeneity_.detected
 
 

@@ -3,6 +3,7 @@ one row."""
 
 import numpy as np
 import pandas as pd
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm.check import check
@@ -127,5 +128,5 @@ def test_a_category_without_rows_changes_no_split(plain: pd.DataFrame) -> None:
     categories = pd.Categorical(labels, categories=["perhaps", "yes", "no"])
     checked = check(plain.assign(y=categories), "y")
     assert checked.X_test.index.tolist() == expected.X_test.index.tolist()
-    pd.testing.assert_frame_equal(checked.report.errors, expected.report.errors)
+    assert_frame_equal(checked.report.errors, expected.report.errors)
     assert "column 'y'" not in checked.report.facts

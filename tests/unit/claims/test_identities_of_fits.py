@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from linear_fits import ridge_fit, svd, written_out
+from numpy.testing import assert_allclose
 from shown_claims import effect_of
 from torch import Tensor
 from torch.testing import assert_close
@@ -243,4 +244,4 @@ def test_neither_inverse_exists(lab: Lab) -> None:
     inverse_kernel = np.linalg.pinv(kernel, rcond=1e-10)
     by_covariance = inverse_covariance @ psi.T @ y
     by_kernel = psi.T @ inverse_kernel @ y
-    np.testing.assert_allclose(by_covariance, by_kernel, rtol=1e-6, atol=1e-9)
+    assert_allclose(by_covariance, by_kernel, rtol=1e-6, atol=1e-9)

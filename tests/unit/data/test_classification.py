@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from kerhrm_paper.data.classification import ClassificationData, generate
@@ -135,7 +135,7 @@ def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
     mixed = made([0], scramble="fixed")
     expected = plain.train.x @ released
     got = mixed.train.x
-    np.testing.assert_allclose(got, expected, atol=1e-5)
+    assert_allclose(got, expected, atol=1e-5)
 
 
 def test_settings_share_labels_and_the_first_environment() -> None:

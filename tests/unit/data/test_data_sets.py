@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from housetools import small
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusal
 
 from kerhrm.errors import KerhrmError
@@ -306,7 +306,7 @@ def test_raw_data_are_fetched_by_name(
     again = type(raw).load(file)
     for key, expected in vars(raw).items():
         loaded = getattr(again, key)
-        np.testing.assert_array_equal(loaded, expected)
+        assert_array_equal(loaded, expected)
     with refusal(r"cannot get .*switched off"):
         RAW[name].fetch(tmp_path)
 

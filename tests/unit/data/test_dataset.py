@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.data.checks import check_generated
@@ -70,7 +71,7 @@ def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
         assert set(arrays) == set(expected[name])
         for key, array in arrays.items():
             expected_array = expected[name][key]
-            np.testing.assert_array_equal(array, expected_array)
+            assert_array_equal(array, expected_array)
             assert array.dtype == expected_array.dtype
 
 

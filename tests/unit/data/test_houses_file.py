@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from housetools import least_squares
+from numpy.testing import assert_array_equal
 
 from kerhrm_paper.data.king_county import BUILT_BEFORE, ROWS, Houses
 from kerhrm_paper.data.sources import RawDataUnavailable
@@ -25,7 +26,7 @@ def test_the_fallback_has_the_shape_of_the_file_and_a_market_that_drifts() -> No
     assert np.isfinite(houses.predictors).all()
     assert (houses.price > 0).all()
     expected = Houses.fallback().price
-    np.testing.assert_array_equal(houses.price, expected)
+    assert_array_equal(houses.price, expected)
     deviation = houses.price.std()
     centred = houses.price - houses.price.mean()
     price = centred / deviation

@@ -7,6 +7,7 @@ import pytest
 from described_tables import sorted_rows, turned
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from kerhrm.description.regressions import (
     LEVEL,
@@ -30,14 +31,14 @@ def test_coefficients_and_errors_are_those_of_the_formula() -> None:
     yw = y * root
     inverse = np.linalg.inv(xw.T @ xw)
     beta = inverse @ xw.T @ yw
-    np.testing.assert_allclose(found.coefficients, beta)
+    assert_allclose(found.coefficients, beta)
     e = yw - xw @ beta
     h = np.diag(xw @ inverse @ xw.T)
     of_rows = e / (1 - h)
     omega = np.diag(of_rows**2)
     covariance = inverse @ xw.T @ omega @ xw @ inverse
     variances = np.diag(covariance)
-    np.testing.assert_allclose(found.errors, np.sqrt(variances))
+    assert_allclose(found.errors, np.sqrt(variances))
 
 
 def test_with_weights_of_zero_and_one_it_is_least_squares_of_some_rows() -> None:
@@ -51,10 +52,10 @@ def test_with_weights_of_zero_and_one_it_is_least_squares_of_some_rows() -> None
     y_some = y[some]
     ones = np.ones(some.sum())
     alone = weighted_least_squares(x_some, y_some, ones)
-    np.testing.assert_allclose(weighted.errors, alone.errors)
+    assert_allclose(weighted.errors, alone.errors)
     assert weighted.noise == pytest.approx(alone.noise)
     expected, *_ = np.linalg.lstsq(x_some, y_some, rcond=None)
-    np.testing.assert_allclose(weighted.coefficients, expected)
+    assert_allclose(weighted.coefficients, expected)
 
 
 def test_intervals_cover_where_the_environments_are_known() -> None:
@@ -154,8 +155,8 @@ def test_units_change_nothing_but_the_unit(seed: int, unit: float) -> None:
     after = weighted_least_squares(x * units, y, r)
     coefficients = after.coefficients * units
     errors = after.errors * units
-    np.testing.assert_allclose(coefficients, before.coefficients)
-    np.testing.assert_allclose(errors, before.errors)
+    assert_allclose(coefficients, before.coefficients)
+    assert_allclose(errors, before.errors)
 
 
 def test_a_column_that_is_called_like_the_level_stays_one_of_its_own() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from described_tables import sorted_rows, turned
+from numpy.testing import assert_allclose
 
 from kerhrm.description.memberships import certain_rows, rootogram
 from kerhrm.description.tree import separate
@@ -108,5 +109,5 @@ def test_a_rootogram_has_all_rows_in_each_environment() -> None:
     memberships = np.column_stack([of_first, 1 - of_first])
     heights = rootogram(memberships)
     counts = (heights**2).sum()
-    np.testing.assert_allclose(counts, [4, 4])
+    assert_allclose(counts, [4, 4])
     assert heights.shape == (10, 2)

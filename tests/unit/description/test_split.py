@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from described_tables import sorted_rows, turned
+from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm.description.rows import DescribedRows
 from kerhrm.description.split import likely_split, split_again
@@ -70,9 +71,9 @@ def test_sums_of_other_columns_change_nothing() -> None:
     again = likely_split(sorted_rows(both, y))
     assert once is not None
     assert again is not None
-    np.testing.assert_allclose(again.memberships, once.memberships, atol=0.01)
+    assert_allclose(again.memberships, once.memberships, atol=0.01)
     found = again.candidates["BIC"]
-    np.testing.assert_allclose(found, once.candidates["BIC"], rtol=1e-3)
+    assert_allclose(found, once.candidates["BIC"], rtol=1e-3)
 
 
 def test_neither_the_order_of_rows_nor_that_of_columns_matters() -> None:
@@ -87,7 +88,7 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters() -> None:
         [rows.names[j] for j in of],
         rows.labels[by],
     )
-    np.testing.assert_array_equal(again.x, rows.x)
+    assert_array_equal(again.x, rows.x)
     assert again.names == rows.names
     assert again.labels.tolist() == rows.labels.tolist()
 

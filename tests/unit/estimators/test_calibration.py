@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
@@ -96,14 +97,14 @@ def test_probabilities_are_better_and_predictions_the_same(
     assert calibrated.predictor_ == predictor
     predictions = calibrated.predict(x_new)
     expected = plain.predict(x_new)
-    np.testing.assert_array_equal(predictions, expected)
+    assert_array_equal(predictions, expected)
     before = plain.predict_proba(x_new)
     after = calibrated.predict_proba(x_new)
     totals = after.sum(1)
-    np.testing.assert_allclose(totals, 1)
+    assert_allclose(totals, 1)
     columns = after.argmax(1)
     likeliest = calibrated.classes_[columns]
-    np.testing.assert_array_equal(likeliest, predictions)
+    assert_array_equal(likeliest, predictions)
     cut = np.clip(before, 1e-3, 1 - 1e-3)
     loss_before = log_loss(y_new, cut)
     assert log_loss(y_new, after) < loss_before
@@ -116,4 +117,4 @@ def test_by_default_nothing_changes() -> None:
     share = (1 + outputs) / 2
     expected = np.clip(share, 0, 1)
     _, second = model.predict_proba(x).T
-    np.testing.assert_array_equal(second, expected)
+    assert_array_equal(second, expected)

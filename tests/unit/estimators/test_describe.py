@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 from sklearn import config_context
 from sklearn.metrics import adjusted_rand_score
@@ -79,13 +81,13 @@ def test_environments_of_the_fit_are_described(
     assert described.split == "fit"
     assert described.mark == ""
     assert described.memberships is not None
-    np.testing.assert_array_equal(described.memberships, model.environment_proba_)
+    assert_array_equal(described.memberships, model.environment_proba_)
     assert described.memberships.index[0] == 1000
     assert described.slopes is not None
     assert described.slopes["column"].iloc[0] == "b <i>"
     coefficients = described.slopes["coefficient"]
     rough = coefficients.iloc[:2].sort_values()
-    np.testing.assert_allclose(rough, [-4, 4], atol=0.8)
+    assert_allclose(rough, [-4, 4], atol=0.8)
     assert described.certain is not None
     for name, part in described.certain.groupby("environment"):
         numbers = part["row"].astype(int) - 1000
@@ -180,11 +182,11 @@ def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     assert "residuals of ERM have more than one mode" in str(found)
     assert found.candidates is not None
     assert found.candidates["BIC"].idxmin() == 2
-    np.testing.assert_array_equal(model.environments_, environments)
-    np.testing.assert_array_equal(model.environment_proba_, memberships)
-    np.testing.assert_array_equal(model.predict(X), outputs)
+    assert_array_equal(model.environments_, environments)
+    assert_array_equal(model.environment_proba_, memberships)
+    assert_array_equal(model.predict(X), outputs)
     again = model.predict_environment_proba(X, y)
-    np.testing.assert_array_equal(again, memberships)
+    assert_array_equal(again, memberships)
 
 
 def test_null_tables_say_not_detected(null: Any) -> None:
@@ -212,12 +214,12 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters(null: Any) -> Non
     assert first.memberships is not None
     assert second.memberships is not None
     in_order = second.memberships.loc[X.index]
-    pd.testing.assert_frame_equal(first.memberships, in_order, atol=1e-10)
+    assert_frame_equal(first.memberships, in_order, atol=1e-10)
     assert first.slopes is not None
     assert second.slopes is not None
-    pd.testing.assert_frame_equal(first.slopes, second.slopes, atol=1e-8)
+    assert_frame_equal(first.slopes, second.slopes, atol=1e-8)
     assert first.tree == second.tree
-    pd.testing.assert_frame_equal(first.certain, second.certain, atol=1e-10)
+    assert_frame_equal(first.certain, second.certain, atol=1e-10)
 
 
 def test_two_labels(labels: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -56,7 +56,7 @@ def test_random_states_and_cores(labels: Any) -> None:
     chosen["random_state"] = first.seed_
     again = KerHRMClassifier(**chosen, n_jobs=-1)
     again = again.fit(labels.x, labels.y)
-    np.testing.assert_allclose(first.theta_, again.theta_, rtol=1e-3, atol=1e-6)
+    assert_allclose(first.theta_, again.theta_, rtol=1e-3, atol=1e-6)
     assert torch.get_num_threads() == 1
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm import KerHRMClassifier, KerHRMOptions, Problem
 from kerhrm.algorithm.invariance import learn_directions
@@ -106,7 +107,7 @@ def test_outputs_are_those_of_regressions_on_the_other_rows(
         expected = f0 + psi @ theta
         out = ~rest
         expected = expected[out]
-        np.testing.assert_allclose(found[out], expected, rtol=1e-8)
+        assert_allclose(found[out], expected, rtol=1e-8)
 
 
 def test_a_row_has_no_part_in_its_own_output() -> None:
@@ -184,4 +185,4 @@ def test_the_verdict_does_not_depend_on_an_order(wrong: float) -> None:
         assert other._reason == model._reason
         predictions = other.predict(x[:, columns])
         expected = model.predict(x)
-        np.testing.assert_array_equal(expected, predictions)
+        assert_array_equal(expected, predictions)

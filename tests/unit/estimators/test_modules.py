@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from refusals import refusal
 from sklearn.base import clone
 from torch import Tensor, nn
@@ -77,7 +78,7 @@ def test_a_module_starts_a_fit_by_its_own_weights() -> None:
         model.fit(rows, targets, validation=validation)
     expected = drawn.predict(SLOPES.x)
     predictions = given.predict(SLOPES.x)
-    np.testing.assert_allclose(predictions, expected, rtol=1e-4, atol=1e-4)
+    assert_allclose(predictions, expected, rtol=1e-4, atol=1e-4)
     # and the module is as it was
     assert module.training
     for name, weight in module.named_parameters():

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from pandas.testing import assert_frame_equal
 
 from kerhrm.methods.base import POOLED
 from kerhrm_paper.config.config import CHECKOUT
@@ -285,7 +286,7 @@ def test_a_band_without_an_outcome_changes_nothing() -> None:
         grid = {GRID_OF["table4"]: cut}
         band = bands(grid, SPEC, PAPER, mark)
         after = endpoints(table, SPEC, PAPER, band=band)
-        pd.testing.assert_frame_equal(after, before)
+        assert_frame_equal(after, before)
 
 
 def test_a_row_that_is_not_comparable_has_no_band() -> None:

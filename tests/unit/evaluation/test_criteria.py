@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusal
 
 from kerhrm_paper.evaluation.selection import CRITERIA, Candidates
@@ -221,14 +222,14 @@ def test_all_candidates_are_measured_alike(tmp_path: Path, task: str) -> None:
     in_reverse = drawn.memberships[:, ::-1]
     reverse = replace(drawn, memberships=in_reverse)
     after = criterion.score(reverse, "model", folder)
-    np.testing.assert_array_equal(after, before)
+    assert_array_equal(after, before)
     # where one environment has all points, it is pooled validation
     of_first = drawn.memberships[..., :1]
     ones = np.ones_like(of_first)
     single = replace(drawn, memberships=ones)
     pooled = CRITERIA[POOLED].score(single, "model", folder)
     found = criterion.score(single, "model", folder)
-    np.testing.assert_allclose(found, pooled, rtol=1e-12)
+    assert_allclose(found, pooled, rtol=1e-12)
 
 
 def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm_paper.config.views import Row, TableView
@@ -255,7 +257,7 @@ def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
     first_seeds = SEEDS[:2]
     is_first = whole["seed"].isin(first_seeds)
     first = whole[is_first].reset_index(drop=True)
-    pd.testing.assert_frame_equal(scores, first)
+    assert_frame_equal(scores, first)
 
 
 def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
@@ -340,7 +342,7 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
             found = []
             for seed in SEEDS:
                 found.append(cells[setting, "d_kl", seed])
-            np.testing.assert_allclose(found, expected)
+            assert_allclose(found, expected)
 
 
 def test_closed_forms_have_a_row_per_seed(run: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusal
 from scipy import stats
 
@@ -211,7 +211,7 @@ def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
     ones = np.ones(len(features))
     columns = np.column_stack([features, ones])
     alone = test_heterogeneity(columns, labels, x=features, options=FEW, seed=4)
-    np.testing.assert_array_equal(test.null, alone.null)
+    assert_array_equal(test.null, alone.null)
     again = HeterogeneityResult.from_arrays(test.arrays())
     assert again.gain == test.gain
     assert again.p_value == test.p_value

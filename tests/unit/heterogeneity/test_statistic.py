@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from kerhrm.algorithm.labels import label_bins, label_information
@@ -99,7 +99,7 @@ def test_equal_labels_are_spread_up_to_half_way_to_their_neighbours() -> None:
     random = np.random.default_rng(0)
     spread = spread_ties(y, random)
     single = slice(5, None)
-    np.testing.assert_array_equal(spread[single], y[single])
+    assert_array_equal(spread[single], y[single])
     middle = [0, 0, 1.25, 1.25, 1.25, 3, 4]
     reach = [0.5, 0.5, 0.75, 0.75, 0.75, 0, 0]
     distance = np.abs(spread - middle)

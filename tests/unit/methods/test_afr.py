@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from refusals import refusal
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor, nn
@@ -180,7 +181,7 @@ def test_a_weak_penalty_forgets_erm(draw: Draw) -> None:
     held_out = hold_out(inputs, options.share, "afr")
     outputs = retrained(inputs, options)[held_out]
     expected = model.decision_function(kept)
-    np.testing.assert_allclose(outputs, expected, atol=2e-2)
+    assert_allclose(outputs, expected, atol=2e-2)
 
 
 @each_loss

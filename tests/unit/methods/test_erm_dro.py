@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 from torch import Tensor
 from torch.testing import assert_close
@@ -122,7 +123,7 @@ def test_the_primal_and_the_dual_by_solvers(rho: float, seed: int) -> None:
     weights = worst_weights(losses, rho).numpy()
     largest = -solution.fun
     assert mean == pytest.approx(largest, rel=1e-6)
-    np.testing.assert_allclose(weights, solution.x, atol=1e-3)
+    assert_allclose(weights, solution.x, atol=1e-3)
 
     def dual(eta: float) -> float:
         excess = np.maximum(values - eta, 0)

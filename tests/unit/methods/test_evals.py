@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from refusals import refusal
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -65,7 +66,7 @@ def test_the_last_layer_is_scikit_learn_s(l1: float) -> None:
     coefficients = v[:-1]
     outputs = z @ coefficients + v[-1]
     expected = model.decision_function(scaled)
-    np.testing.assert_allclose(outputs, expected, atol=1e-3)
+    assert_allclose(outputs, expected, atol=1e-3)
     selected = (coefficients != 0).numpy()
     expected_selected = model.coef_[0] != 0
     assert (selected == expected_selected).all()

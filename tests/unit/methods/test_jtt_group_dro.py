@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -128,7 +129,7 @@ def test_the_closed_form_by_another_solver(draw: Draw) -> None:
     outputs = fitted.predict(inputs.x)["model"]
     outputs = outputs.numpy()
     expected = design @ slope
-    np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-6)
+    assert_allclose(outputs, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -54,7 +55,7 @@ def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
         deviations = new.double().numpy() - mean_x
         expected = mean_y + deviations @ slope
         outputs = least_squares(inputs, new)
-        np.testing.assert_allclose(outputs, expected, rtol=1e-6, atol=1e-6)
+        assert_allclose(outputs, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:

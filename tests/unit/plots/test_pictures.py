@@ -336,7 +336,7 @@ def test_a_rootogram_has_a_bar_for_each_membership(labels: Any) -> None:
     for bars in ax.containers:
         heights.append([bar.get_height() for bar in bars])
     by_bin = np.array(heights).T
-    np.testing.assert_allclose(by_bin, described.rootogram)
+    assert_allclose(by_bin, described.rootogram)
     tens = ticks(ax, "x")[::10]
     assert tens == ["0.0", "1.0"]
     with refusal(r"got KerHRMClassifier; give model.descr"):

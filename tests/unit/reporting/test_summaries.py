@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting import summaries
@@ -72,7 +73,7 @@ def test_the_answer_has_the_worst_test_environment() -> None:
     half = here.to_numpy() / 2
     assert halved.to_numpy() == pytest.approx(half, abs=0.001)
     before = summaries.answer(cells)
-    pd.testing.assert_frame_equal(found[before.columns], before)
+    assert_frame_equal(found[before.columns], before)
 
 
 def test_the_answer_is_of_the_papers_tables() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from refusals import refusal
 
 from kerhrm.algorithm.records import Direction
@@ -32,7 +33,7 @@ def test_arrays_and_facts_come_back(tmp_path: Path) -> None:
     assert again.keys() == arrays.keys()
     for name, array in arrays.items():
         assert again[name].dtype == np.asarray(array).dtype
-        np.testing.assert_array_equal(again[name], array)
+        assert_array_equal(again[name], array)
     save_arrays(path, {})
     assert load_arrays(path) == ({}, {})
     assert os.listdir(path.parent) == ["x.npz"]

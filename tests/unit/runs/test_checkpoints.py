@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from kerhrm.progress import progress
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
@@ -26,7 +27,7 @@ def computed(checkpoint: Checkpoint, n_units: int) -> list[int]:
 
         result = checkpoint.once(f"seed={unit},candidate=0", once)
         for name, array in compute(unit).items():
-            np.testing.assert_array_equal(result[name], array)
+            assert_array_equal(result[name], array)
     return calls
 
 

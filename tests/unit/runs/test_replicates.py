@@ -250,7 +250,7 @@ def test_tensors_that_numpy_does_not_take_are_converted(tmp_path: Path) -> None:
     assert found.choices.tolist() == [2.0]
     short = fitted(networks={"model": lambda x: x[:, 0].bfloat16()})
     found = predict(ours, 0, short, LEARNER)
-    np.testing.assert_allclose(found.test, plain.test, rtol=2**-8)
+    assert_allclose(found.test, plain.test, rtol=2**-8)
 
 
 @pytest.mark.parametrize("theta", [np.ones(K), torch.ones(K, 1), torch.ones(K - 1)])

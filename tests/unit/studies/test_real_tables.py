@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from refusals import refusal
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LinearRegression
@@ -82,7 +83,7 @@ def test_robust_regressions() -> None:
     erm = ridge.predict(x)
     training = Training(x, y, group)
     cvar = robust(training, x, network=(8,), seed=0, share=1.0)
-    np.testing.assert_allclose(cvar, erm, atol=1e-3)
+    assert_allclose(cvar, erm, atol=1e-3)
 
     def worst(outputs: np.ndarray) -> float:
         squares = (outputs - y) ** 2

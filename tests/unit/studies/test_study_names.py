@@ -5,10 +5,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
 from refusals import refusal
 
 from kerhrm.cli import main
@@ -79,7 +79,7 @@ def test_published_summaries_follow_from_the_published_draws(
         for column in expected:
             if expected[column].dtype == float:
                 numbers = expected[column]
-                np.testing.assert_allclose(shown[column], numbers, atol=2e-4)
+                assert_allclose(shown[column], numbers, atol=2e-4)
                 continue
             texts = [str(cell) for cell in shown[column]]
             expected_texts = [str(cell) for cell in expected[column]]

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from csv_files import EXPECTED, PLAIN, read_text, written
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm.check import read_names, read_table
@@ -144,4 +145,4 @@ def test_a_written_table_is_read_to_the_last_bit(tmp_path: Path) -> None:
     table = pd.DataFrame({"a": fractions, "b": whole_numbers})
     text = table.to_csv(index=False)
     again = read_text(tmp_path, text)
-    pd.testing.assert_frame_equal(again, table)
+    assert_frame_equal(again, table)

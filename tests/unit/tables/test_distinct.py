@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
@@ -249,4 +249,4 @@ def test_leaving_a_unit_out_leaves_one_of_equal_draws_out() -> None:
     # weights of mean 1 make squared singular values smaller, and their mean is the same
     expected = one.left_out(y, 0.1 / mean_units)
     expected_of_rows = expected[rows]
-    np.testing.assert_allclose(predictions, expected_of_rows, rtol=1e-6)
+    assert_allclose(predictions, expected_of_rows, rtol=1e-6)

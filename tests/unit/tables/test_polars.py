@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm import IRM, KerHRMRegressor, TangentRidge, table_encoder
@@ -42,7 +44,7 @@ def test_every_kind_of_column_is_encoded_alike(tables: Any) -> None:
     encoder = table_encoder().fit(given)
     encoded = encoder.transform(given)
     expected_encoding = table_encoder().fit_transform(expected)
-    pd.testing.assert_frame_equal(encoded, expected_encoding)
+    assert_frame_equal(encoded, expected_encoding)
     encoder.set_output(transform="polars")
     frame = encoder.transform(given)
     assert isinstance(frame, pl.DataFrame)
@@ -63,7 +65,7 @@ def test_decimals_times_and_categories() -> None:
         }
     )
     frame = of_pandas(given)
-    np.testing.assert_array_equal(frame["decimal"], [1.5, 2.5, np.nan])
+    assert_array_equal(frame["decimal"], [1.5, 2.5, np.nan])
     assert frame["time"].tolist() == ["01:02:00", None, "03:04:00"]
     assert frame["kind"].tolist() == letters
     assert frame["bytes"].tolist() == ["x", "y", None]
@@ -79,7 +81,7 @@ def test_a_check_reads_it_alike(tables: Any) -> None:
     of_pandas = expected.assign(y=y)
     first = check(of_polars, "y").report
     second = check(of_pandas, "y").report
-    pd.testing.assert_frame_equal(first.errors, second.errors)
+    assert_frame_equal(first.errors, second.errors)
 
 
 @pytest.mark.parametrize("cells", [[[1], [2]], [{"q": 1}, {"q": 2}]])

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm import (
@@ -301,7 +302,7 @@ def test_labels_of_another_type_than_in_the_fit_are_refused() -> None:
     truth_values = CLASS > 0
     errors = model.report(X, truth_values).errors
     expected = model.report(X, CLASS).errors
-    pd.testing.assert_frame_equal(errors, expected)
+    assert_frame_equal(errors, expected)
 
 
 @pytest.mark.parametrize(

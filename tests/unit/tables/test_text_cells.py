@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm.tables.almost import almost_numbers
@@ -55,11 +57,11 @@ def test_numbers_are_read_by_the_whole_column(case: str) -> None:
     table = pd.DataFrame({"a": column})
     read = read_cells(table)
     numbers = read.table["a"].to_numpy(float)
-    np.testing.assert_array_equal(numbers, expected)
+    assert_array_equal(numbers, expected)
     assert note in read.notes.get("a", "")
     assert bool(note) == bool(read.notes)
     again = read_cells(read.table)
-    pd.testing.assert_frame_equal(again.table, read.table)
+    assert_frame_equal(again.table, read.table)
 
 
 @pytest.mark.parametrize("word", ["now", "today", "Today", "-0044-03-15", "-44-03-15"])
@@ -167,7 +169,7 @@ def test_bytes_are_their_text() -> None:
         None,
         "\N{LATIN SMALL LETTER E WITH ACUTE}",
     ]
-    np.testing.assert_array_equal(read.table["n"], [1.5, 2, np.nan])
+    assert_array_equal(read.table["n"], [1.5, 2, np.nan])
     assert text_of(b"x") == "x"
 
 
