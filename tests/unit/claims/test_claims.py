@@ -54,10 +54,10 @@ def test_only_tables_that_claims_ask_for_are_read(tmp_path: Path) -> None:
     (tmp_path / "scores" / "mine.csv.gz").write_bytes(b"cut")
 
     def better(evidence: Evidence) -> Comparison:
-        return evidence.cells("table1", "test_acc", "s").better("A", than="B")
+        return accuracy(evidence, "s", "table1").better("A", than="B")
 
     def damaged(evidence: Evidence) -> Comparison:
-        return evidence.cells("mine", "test_acc", "s").better("A", than="B")
+        return accuracy(evidence, "s", "mine").better("A", than="B")
 
     write(tmp_path, "other", cells)
     assert evaluated(tmp_path, better)["data_source"] == "synthetic"
@@ -87,12 +87,16 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scores_file(run: Path) -> Path:
-    return run / "scores" / "t.csv.gz"
+def scores(run: Path) -> pd.DataFrame:
+    return pd.read_csv(run / "scores/t.csv.gz")
 
 
-def accuracy(evidence: Evidence) -> Quantities:
-    return evidence.cells("t", "test_acc", "r=1")
+def replace_scores(run: Path, scores: pd.DataFrame) -> None:
+    scores.to_csv(run / "scores/t.csv.gz", index=False)
+
+
+def accuracy(evidence: Evidence, setting: str = "r=1", table: str = "t") -> Quantities:
+    return evidence.cells(table, "test_acc", setting)
 
 
 def error(evidence: Evidence) -> Quantities:
@@ -116,8 +120,8 @@ RS = ["r=1", "r=2"]
         (lambda e: accuracy(e).alike("A", to=0.8, within=0.1), "supported"),
         (lambda e: accuracy(e).alike("A", to="B", within=0.1), "contradicted"),
         (lambda e: all_of(accuracy(e).steady(m, below=0.1) for m in "AB"), "supported"),
-        (lambda e: accuracy(e).rising("A", over=["r=1", "r=2"]), "supported"),
-        (lambda e: accuracy(e).rising("A", over=["r=2", "r=1"]), "contradicted"),
+        (lambda e: accuracy(e).rising("A", over=RS), "supported"),
+        (lambda e: accuracy(e).rising("A", over=RS[::-1]), "contradicted"),
         (lambda e: accuracy(e).following(error(e), "A", RS, by=0.5), "supported"),
         (lambda e: accuracy(e).following(error(e), "A", RS, by=2.0), "contradicted"),
         (lambda e: accuracy(e).better("A", than="A"), "open"),
@@ -127,14 +131,17 @@ def test_comparisons(run: Path, test: Function, expected: str) -> None:
     assert status(run, test) == expected
 
 
-def test_other_settings_and_weighted_sums(scores_file: Path) -> None:
-    scores = pd.read_csv(scores_file)
+def test_other_settings_and_weighted_sums(scores: pd.DataFrame) -> None:
     evidence = Evidence({"t": scores})
+
+    def cell(method: str, setting: str = "r=1") -> pd.Series:
+        return evidence.cell("t", setting, method, "test_acc")
+
     cells = accuracy(evidence)
-    a = evidence.cell("t", "r=1", "A", "test_acc")
-    b = evidence.cell("t", "r=1", "B", "test_acc")
-    c = evidence.cell("t", "r=1", "C", "test_acc")
-    a2 = evidence.cell("t", "r=2", "A", "test_acc")
+    a = cell("A")
+    b = cell("B")
+    c = cell("C")
+    a2 = cell("A", "r=2")
 
     elsewhere = cells.at("r=2", "A")
     assert elsewhere.name == "A @ r=2"
@@ -149,7 +156,7 @@ def test_other_settings_and_weighted_sums(scores_file: Path) -> None:
     expected = 2 * b - c - 0.1
     assert_allclose(difference.by_seed, expected)
 
-    average = cells.weighted({"A": 1}, over=["r=1", "r=2"])
+    average = cells.weighted({"A": 1}, over=RS)
     assert average.name == '{"A": 1, "over": ["r=1", "r=2"]}'
     expected = (a + a2) / 2
     assert_allclose(average.by_seed, expected)
@@ -160,17 +167,18 @@ def test_other_settings_and_weighted_sums(scores_file: Path) -> None:
     assert test.estimate == pytest.approx(expected)
 
 
-def test_seeds_that_one_side_lacks_do_not_count(run: Path, scores_file: Path) -> None:
-    scores = pd.read_csv(scores_file)
+def test_seeds_that_one_side_lacks_do_not_count(
+    run: Path, scores: pd.DataFrame
+) -> None:
     of_a = scores["method"] == "A"
     lost = of_a & (scores["seed"] <= 1)
-    scores[~lost].to_csv(scores_file, index=False)
+    replace_scores(run, scores[~lost])
     assert evaluated(run, a_is_better)["n"] == 6
 
     seed = scores["seed"]
     other_seeds = seed.mask(of_a, seed + 100)
     moved = scores.assign(seed=other_seeds)
-    moved.to_csv(scores_file, index=False)
+    replace_scores(run, moved)
     reason = evaluated(run, a_is_better)["reason"]
     assert reason == "not in this run: no seed in common"
 
@@ -179,7 +187,7 @@ def test_some_of_several_settings(run: Path) -> None:
     """A has .8 and .9: two limits in two settings."""
 
     def tests(evidence: Evidence, setting: str) -> list[Comparison]:
-        cells = evidence.cells("t", "test_acc", setting)
+        cells = accuracy(evidence, setting)
         limits = (0.85, 0.7)
         return [cells.more("A", than=limit) for limit in limits]
 
@@ -223,31 +231,28 @@ def test_a_failed_seed_leaves_it_open(run: Path) -> None:
     write(run, "f", cells)
 
     def better_in_s(evidence: Evidence) -> Comparison:
-        in_s = evidence.cells("f", "test_acc", "s")
-        return in_s.better("A", than="B")
+        return accuracy(evidence, "s", "f").better("A", than="B")
 
     row = evaluated(run, better_in_s)
     assert row["status"] == "open"
     assert row["reason"] == "a seed has no result"
 
 
-def test_other_selection_criteria_do_not_count(run: Path, scores_file: Path) -> None:
-    scores = pd.read_csv(scores_file)
+def test_other_selection_criteria_do_not_count(run: Path, scores: pd.DataFrame) -> None:
     by_oracle = scores.assign(selection="oracle", value=0.0)
     both = pd.concat([scores, by_oracle])
-    both.to_csv(scores_file, index=False)
+    replace_scores(run, both)
     assert status(run, a_is_better) == "supported"
 
 
 def test_pooled_validation_has_a_status_of_its_own(
-    run: Path, scores_file: Path
+    run: Path, scores: pd.DataFrame
 ) -> None:
-    pooled = pd.read_csv(scores_file)
-    chosen = pooled.assign(selection="worst inferred environment")
-    of_a = pooled["method"] == "A"
-    pooled.loc[of_a, "value"] = 0.1
-    both = pd.concat([chosen, pooled])
-    both.to_csv(scores_file, index=False)
+    chosen = scores.assign(selection="worst inferred environment")
+    of_a = scores["method"] == "A"
+    scores.loc[of_a, "value"] = 0.1
+    both = pd.concat([chosen, scores])
+    replace_scores(run, both)
     row = evaluated(run, a_is_better)
     assert row["status"] == "supported"
     assert row["status_pooled"] == "contradicted"
@@ -355,16 +360,14 @@ def test_explained_share_is_that_of_scikit_learn() -> None:
     assert explained == pytest.approx(r_squared)
 
 
-def test_stand_ins_decide_no_claim(run: Path, scores_file: Path) -> None:
+def test_stand_ins_decide_no_claim(run: Path, scores: pd.DataFrame) -> None:
     assert status(run, a_is_better) == "supported"
-    scores = pd.read_csv(scores_file)
     scores["data_source"] = "fallback:digits"
-    scores.to_csv(scores_file, index=False)
+    replace_scores(run, scores)
     row = evaluated(run, a_is_better)
     assert row["status"] == "open"
-    assert row["reason"] == (
-        "not in this run: t has stand-ins for MNIST (digits of 8x8 pixels)"
-    )
+    reason = "not in this run: t has stand-ins for MNIST (digits of 8x8 pixels)"
+    assert row["reason"] == reason
 
 
 @pytest.mark.parametrize(
@@ -393,6 +396,5 @@ def test_a_claim_that_the_paper_does_not_have_is_refused(
 def test_a_claim_has_number_place_and_statement_of_its_docstring() -> None:
     declared = CLAIMS[20]
     assert declared.where == "Theorem 4.1"
-    assert declared.statement == (
-        "L_c is a rate and a distortion: I(I;J) + E d / (2 sigma^2)"
-    )
+    statement = "L_c is a rate and a distortion: I(I;J) + E d / (2 sigma^2)"
+    assert declared.statement == statement

@@ -43,29 +43,53 @@ def rows(method: str, setting: str, **values: list[float]) -> list[dict[str, Any
     ]
 
 
+def accuracies(
+    method: str, setting: str, test: list[float], worst: list[float]
+) -> list[dict[str, Any]]:
+    """Both accuracies of a method on two seeds."""
+    return rows(method, setting, test_acc=test, worst_acc=worst)
+
+
+def run_of(folder: Path, table: str, scores: list[dict[str, Any]]) -> Run:
+    """A run that has one table."""
+    (folder / "scores").mkdir()
+    path = folder / "scores" / f"{table}.csv.gz"
+    pd.DataFrame(scores).to_csv(path, index=False)
+    return Run(folder)
+
+
+def ranked(
+    run: Run, own: str = "Mine", costs: Mapping[tuple[str, str], float] = COSTS
+) -> pd.DataFrame:
+    """Ranks in the table of the run; ``own`` is the method of the contest."""
+    return ranks(run, {"table1": ""}, [own], costs)
+
+
+def shown(results: Results) -> BeautifulSoup:
+    """The page as a browser has it."""
+    page = ranking_page(results)
+    return BeautifulSoup(page, "html.parser")
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """A table of three settings, of which two have most methods."""
     nan = float("nan")
     scores = [
-        *rows("ERM", "1", test_acc=[0.4, 0.6], worst_acc=[0.1, 0.1]),
-        *rows("ERM", "2", test_acc=[0.6, 0.8], worst_acc=[0.3, 0.5]),
-        *rows("ERM", "3", test_acc=[0.9, 0.9], worst_acc=[0.9, 0.9]),
-        *rows("DRO", "1", test_acc=[0.5, 0.5], worst_acc=[0.3, 0.3]),
-        *rows("DRO", "2", test_acc=[0.5, 0.5], worst_acc=[0.3, 0.3]),
-        *rows("Late", "1", test_acc=[0.9, nan], worst_acc=[0.9, nan]),
-        *rows("Late", "2", test_acc=[0.9, 0.9], worst_acc=[0.9, 0.9]),
-        *rows("Half", "1", test_acc=[0.9, 0.9], worst_acc=[0.9, 0.9]),
-        *rows("Mine", "1", test_acc=[0.7, 0.7], worst_acc=[0.2, 0.2]),
-        *rows("Mine", "2", test_acc=[0.7, 0.7], worst_acc=[0.2, 0.2]),
-        *rows("Mine", "3", test_acc=[0.0, 0.0], worst_acc=[0.0, 0.0]),
-        *rows("ref: ceiling", "1", test_acc=[1.0, 1.0], worst_acc=[1.0, 1.0]),
+        *accuracies("ERM", "1", [0.4, 0.6], [0.1, 0.1]),
+        *accuracies("ERM", "2", [0.6, 0.8], [0.3, 0.5]),
+        *accuracies("ERM", "3", [0.9, 0.9], [0.9, 0.9]),
+        *accuracies("DRO", "1", [0.5, 0.5], [0.3, 0.3]),
+        *accuracies("DRO", "2", [0.5, 0.5], [0.3, 0.3]),
+        *accuracies("Late", "1", [0.9, nan], [0.9, nan]),
+        *accuracies("Late", "2", [0.9, 0.9], [0.9, 0.9]),
+        *accuracies("Half", "1", [0.9, 0.9], [0.9, 0.9]),
+        *accuracies("Mine", "1", [0.7, 0.7], [0.2, 0.2]),
+        *accuracies("Mine", "2", [0.7, 0.7], [0.2, 0.2]),
+        *accuracies("Mine", "3", [0.0, 0.0], [0.0, 0.0]),
+        *accuracies("ref: ceiling", "1", [1.0, 1.0], [1.0, 1.0]),
     ]
-    (tmp_path / "scores").mkdir()
-    path = tmp_path / "scores" / "table1.csv.gz"
-    table = pd.DataFrame(scores)
-    table.to_csv(path, index=False)
-    return Run(tmp_path)
+    return run_of(tmp_path, "table1", scores)
 
 
 def test_ranks_by_both_metrics(run: Run) -> None:
@@ -73,11 +97,11 @@ def test_ranks_by_both_metrics(run: Run) -> None:
     found = ranks(run, tables, ["Mine"], COSTS)
     found = found.set_index("method")
     assert [*found.index] == ["Mine", "ERM", "DRO", "Late"]
-    ranked = found.iloc[:3]
-    assert ranked["mean"].tolist() == pytest.approx([0.7, 0.6, 0.5])
-    assert ranked["rank"].tolist() == [1, 2, 3]
-    assert ranked["worst"].tolist() == pytest.approx([0.2, 0.25, 0.3])
-    assert ranked["worst_rank"].tolist() == [3, 2, 1]
+    complete = found.iloc[:3]
+    assert complete["mean"].tolist() == pytest.approx([0.7, 0.6, 0.5])
+    assert complete["rank"].tolist() == [1, 2, 3]
+    assert complete["worst"].tolist() == pytest.approx([0.2, 0.25, 0.3])
+    assert complete["worst_rank"].tolist() == [3, 2, 1]
     ranks_of_late = found.loc["Late", ["rank", "worst_rank"]]
     assert ranks_of_late.isna().all()
     assert found.loc["Late", "reason"] == f"{LATE} (1)"
@@ -91,8 +115,9 @@ def test_a_fit_that_took_too_long_has_no_seconds_but_the_limit(run: Run) -> None
     """By another criterion, too, as one job trains both."""
     path = run.folder / "scores" / "table1.csv.gz"
     scores = pd.read_csv(path, keep_default_na=False, na_values={"value": [""]})
-    other = scores[(scores["method"] == "ERM") & (scores["setting"] == 1)]
-    other = other.assign(
+    is_erm = scores["method"] == "ERM"
+    in_first_setting = scores["setting"] == 1
+    other = scores[is_erm & in_first_setting].assign(
         learner="erm+select=none", selection="none", value=float("nan"), reason=LATE
     )
     pd.concat([scores, other]).to_csv(path, index=False)
@@ -105,7 +130,7 @@ def test_a_fit_that_took_too_long_has_no_seconds_but_the_limit(run: Run) -> None
         "Late": 60.0,
     }
     assert found.index[found["timed_out"]].tolist() == ["Late"]
-    page = BeautifulSoup(ranking_page(page_of(found.reset_index())), "html.parser")
+    page = shown(results_of(found.reset_index()))
     cells = [cell.get_text() for cell in page.find_all("td")]
     assert "> 60" in cells
     assert "Seconds a fit include a share of the start of Python" in page.get_text()
@@ -122,11 +147,7 @@ def test_a_lower_error_is_better(tmp_path: Path) -> None:
         *rows("ERM", "1", mean_error=[2.0, 2.0], worst_error=[3.0, 3.0]),
         *rows("Mine", "1", mean_error=[1.0, 1.0], worst_error=[4.0, 4.0]),
     ]
-    (tmp_path / "scores").mkdir()
-    path = tmp_path / "scores" / "table3.csv.gz"
-    table = pd.DataFrame(scores)
-    table.to_csv(path, index=False)
-    run = Run(tmp_path)
+    run = run_of(tmp_path, "table3", scores)
     found = ranks(run, {"table3": ""}, ["Mine"], {})
     found = found.set_index("method")
     ranks_of_mine = found.loc["Mine", ["rank", "worst_rank"]]
@@ -161,7 +182,7 @@ def test_published_seconds_are_those_of_published_fits(
     tables share those of one."""
     (tmp_path / "config.yaml").write_text("preset: fresh\n")
     both = ["d1/erm", "d1/erm+select=oracle"]
-    shown = {"table1": both, "table3": both}
+    tables = {"table1": both, "table3": both}
     table3 = pd.DataFrame(rows("ERM", "1", mse=[1.0, 1.0]))
     table3["learner"] = "erm+select=oracle"
     table3.to_csv(tmp_path / "scores" / "table3.csv.gz", index=False)
@@ -178,16 +199,16 @@ def test_published_seconds_are_those_of_published_fits(
         return SimpleNamespace(tables=views, learner=lambda data, learner: cell)
 
     places = pd.DataFrame({"place": ["d1/erm"], "seconds": [8.0]})
-    alone = {"table1": shown["table1"]}
+    alone = {"table1": both}
     fits = published_fits(config(alone), run, "fresh")
     assert seconds_a_fit(places, fits) == {("d1", "erm"): 4.0}
-    fits = published_fits(config(shown), run, "fresh")
+    fits = published_fits(config(tables), run, "fresh")
     cells = {("d1", "erm"), ("d1", "erm+select=oracle")}
     assert seconds_a_fit(places, fits) == dict.fromkeys(cells, 2.0)
-    assert published_fits(config(shown), run, "paper") == []
+    assert published_fits(config(tables), run, "paper") == []
 
 
-def page_of(found: pd.DataFrame, **more: Any) -> Results:
+def results_of(found: pd.DataFrame, **more: Any) -> Results:
     facts: dict[str, Any] = {
         "titles": ["Mine"],
         "minutes": 0.5,
@@ -200,17 +221,19 @@ def page_of(found: pd.DataFrame, **more: Any) -> Results:
 
 
 def test_the_page_begins_with_the_answer(run: Run) -> None:
-    found = ranks(run, {"table1": ""}, ["Mine"], COSTS)
-    results = page_of(found, notices=["These are no findings: smoke sizes."])
+    found = ranked(run)
+    results = results_of(found, notices=["These are no findings: smoke sizes."])
     (line,) = sentences(results)
     assert line == (
         "table1: Mine is number 1 of 4 by test accuracy (0.700) and number 3 of 4 by "
         "worst accuracy (0.200)."
     )
-    page = BeautifulSoup(ranking_page(results), "html.parser")
-    assert page.find("li").get_text() == line
-    assert page.find("h2").get_text() == "Table <1> (table1)"
-    assert page.find("li").find("a")["href"] == f"#{page.find('h2')['id']}"
+    page = shown(results)
+    first_line = page.find("li")
+    heading = page.find("h2")
+    assert first_line.get_text() == line
+    assert heading.get_text() == "Table <1> (table1)"
+    assert first_line.find("a")["href"] == f"#{heading['id']}"
     late = page.find("td", string=f"{LATE} (1)")
     assert "white-space: normal" in late["style"]
     text = page.get_text()
@@ -221,19 +244,19 @@ def test_the_page_begins_with_the_answer(run: Run) -> None:
 
 
 def test_a_method_without_a_result_has_its_reason(run: Run) -> None:
-    found = ranks(run, {"table1": ""}, ["Late"], COSTS)
-    results = page_of(found, titles=["Late"])
+    found = ranked(run, "Late")
+    results = results_of(found, titles=["Late"])
     (line,) = sentences(results)
     assert line == f"table1: Late has no rank: {LATE} (1)."
 
 
 def test_two_seeds_have_no_interval(run: Run) -> None:
-    found = ranks(run, {"table1": ""}, ["Mine"], COSTS)
-    text = BeautifulSoup(ranking_page(page_of(found)), "html.parser").get_text()
+    found = ranked(run)
+    text = shown(results_of(found)).get_text()
     assert "Mean over 2 settings and 2 seeds, no interval, as these" in text
     assert "[" not in text
     many = found.assign(n_seeds=[2, 5, 5, 5])
-    text = BeautifulSoup(ranking_page(page_of(many)), "html.parser").get_text()
+    text = shown(results_of(many)).get_text()
     assert "and 2 or 5 seeds, 95 % interval from 3 seeds on;" in text
     assert "0.600 [-0.671, 1.871]" in text  # of ERM
     assert "0.700 [" not in text
@@ -246,13 +269,17 @@ def test_a_table_without_ranks_says_why_and_what_failed(run: Run) -> None:
     assert why["alone"] == "no other method is in the settings of this one"
     failed = failures(run, "table1", ["Late", "Mine"])
     assert failed == {"Late": f"{LATE} (1)"}
-    found = ranks(run, {"table1": ""}, ["Mine"], COSTS)
+    found = ranked(run)
     failures_of_page = {("peers", "Mine"): LATE}
     missing = {"table1": ["IRM", "JTT"]}
-    results = page_of(found, unranked=why, failures=failures_of_page, missing=missing)
+    results = results_of(
+        found, unranked=why, failures=failures_of_page, missing=missing
+    )
     assert sentences(results)[-1] == f"peers: Mine has failed: {LATE}."
-    page = BeautifulSoup(ranking_page(results), "html.parser")
-    assert page.find("a", href="#peers").find_parent("li").get_text().endswith(".")
+    page = shown(results)
+    link_of_peers = page.find("a", href="#peers")
+    line_of_peers = link_of_peers.find_parent("li")
+    assert line_of_peers.get_text().endswith(".")
     assert "each test environment" in page.find(id="peers").get_text()
     assert "This preset leaves out IRM, JTT; the preset paper" in page.get_text()
 

@@ -7,8 +7,14 @@ import pytest
 from refusals import refusal
 from small_config import ERM, TREE, A, B, Load, options
 
-from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.strict_yaml import merge
+
+
+def steps(config: Config, learner: str = "new", data: str = A) -> int:
+    """Steps of a learner that are in force."""
+    return options(config, learner, data)["steps"]
+
 
 # --- precedence -----------------------------------------------------------------------
 
@@ -51,8 +57,8 @@ def test_of_data_a_later_layer_wins(load: Load, tmp_path: Path) -> None:
 def test_of_a_learner_a_later_layer_wins(load: Load, tmp_path: Path) -> None:
     """Method, learner, selected, `at`, preset, further file, command line, name."""
 
-    def steps(content: dict[str, Any]) -> dict[str, Any]:
-        return {"learners": {"new": content}}
+    def with_steps(number: int) -> dict[str, Any]:
+        return {"learners": {"new": {"options": {"steps": number}}}}
 
     new: dict[str, Any] = {**ERM, "grid": {"learning_rate": [0.1, 0.2]}}
     table = {"title": "T", "learners": ["new"], "data": [A]}
@@ -61,23 +67,21 @@ def test_of_a_learner_a_later_layer_wins(load: Load, tmp_path: Path) -> None:
         "tables/new.yaml": table,
         "selected/made.yaml": {"new": {"pooled": {"learning_rate": 0.1}}},
     }
-    default = load(changes)
-    assert options(default, "new")["steps"] != 2
+    assert steps(load(changes)) != 2
     new["options"] = {"steps": 2}
-    assert options(load(changes), "new")["steps"] == 2
+    assert steps(load(changes)) == 2
     changes["selected/made.yaml"]["new"]["pooled"]["steps"] = 3
-    assert options(load(changes), "new")["steps"] == 3
+    assert steps(load(changes)) == 3
     new["at"] = {A: {"options": {"steps": 4}}}
-    assert options(load(changes), "new")["steps"] == 4
-    changes["presets/paper.yaml"] = steps({"options": {"steps": 5}})
-    assert options(load(changes), "new")["steps"] == 5
+    assert steps(load(changes)) == 4
+    changes["presets/paper.yaml"] = with_steps(5)
+    assert steps(load(changes)) == 5
     mine = tmp_path / "mine.yaml"
     mine.write_text("learners: {new: {options: {steps: 6}}}")
     config = load_config({}, [mine], tmp_path)
-    assert options(config, "new")["steps"] == 6
-    given = steps({"options": {"steps": 7}})
-    config = load_config(given, [mine], tmp_path)
-    assert options(config, "new")["steps"] == 7
+    assert steps(config) == 6
+    config = load_config(with_steps(7), [mine], tmp_path)
+    assert steps(config) == 7
     of_name = options(config, "new+steps=8")
     assert of_name["steps"] == 8
     assert of_name["learning_rate"] == 0.1
@@ -112,11 +116,11 @@ def test_the_users_conditions_win_over_those_of_the_preset(load: Load) -> None:
     learners = {"erm": {"at": of_preset}}
     changes = {"presets/paper.yaml": {"learners": learners}}
     config = load(changes)
-    assert options(config, "erm")["steps"] == 4
+    assert steps(config, "erm") == 4
     of_user = {A: {"options": {"steps": 5}}}
     config = load(changes, learners={"erm": {"at": of_user}})
-    assert options(config, "erm")["steps"] == 5
-    assert options(config, "erm", B)["steps"] == 4
+    assert steps(config, "erm") == 5
+    assert steps(config, "erm", B) == 4
 
 
 def test_a_part_of_a_group_leaves_the_rest_as_the_preset_has_it(load: Load) -> None:
@@ -172,8 +176,8 @@ def test_at_has_conditions_on_values(
 ) -> None:
     at = {condition: {"options": {"steps": 3}}}
     config = load({"learners.yaml": {"erm": {"at": at}}})
-    steps = options(config, "erm", data)["steps"]
-    assert (steps == 3) == fits
+    is_met = steps(config, "erm", data) == 3
+    assert is_met == fits
 
 
 def test_conditions_of_data_look_at_values_without_at(load: Load) -> None:
@@ -233,9 +237,9 @@ def test_of_conditions_the_last_one_wins(load: Load) -> None:
     assert of_last["steps"] == 4
     assert of_last["evaluate_every"] == 1
     reversed_at = dict(reversed(at.items()))
-    changes = {"learners.yaml": {"new": {**ERM, "at": reversed_at}}}
-    of_last = options(load(changes), "new")
-    assert of_last["steps"] == 3
+    learner = {**ERM, "at": reversed_at}
+    changes = {"learners.yaml": {"new": learner}}
+    assert steps(load(changes)) == 3
 
 
 def test_a_learner_may_know_some_data_alone(load: Load) -> None:
@@ -243,6 +247,7 @@ def test_a_learner_may_know_some_data_alone(load: Load) -> None:
     learner = {**ERM, "at": at, "at_only": True}
     changes = {"learners.yaml": {"new": learner}}
     config = load(changes)
-    assert options(config, "new")["steps"] == 3
-    with refusal(f"none for .*{B}; it knows {A}".replace("+", r"\+")):
+    assert steps(config) == 3
+    message = f"none for .*{B}; it knows {A}"
+    with refusal(message.replace("+", r"\+")):
         config.learner(B, "new")

@@ -29,6 +29,14 @@ SMALL: dict[str, Any] = {
 ANYWAY: dict[str, Any] = {"if_not_detected": "fit", "if_not_better": "fit"}
 
 
+def fitted(
+    x: np.ndarray, y: np.ndarray, auxiliary: Any, **changes: Any
+) -> KerHRMClassifier:
+    """A classifier of few features."""
+    model = KerHRMClassifier(**SMALL | changes)
+    return model.fit(x, y, auxiliary=auxiliary)
+
+
 def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, ...]:
     """A spurious column agrees with the label in 99 % of the early rows, in 75 % of the
     late."""
@@ -102,10 +110,9 @@ def test_a_column_that_is_the_target_is_told() -> None:
 
 def test_a_column_that_does_not_matter_leaves_erm() -> None:
     x, y, time = by_time(600, 0, share=0.9)
-    model = KerHRMClassifier(**SMALL)
     message = "no environments are detected"
     with pytest.warns(HeterogeneityNotDetectedWarning, match=message):
-        model.fit(x, y, auxiliary=time)
+        model = fitted(x, y, time)
     assert model.predictor_ == "erm"
     assert model.heterogeneity_.p_value > 0.05
 
@@ -113,12 +120,13 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
 def test_the_level_of_the_test_is_that_of_the_pretest() -> None:
     x, y, time = by_time(2000, 0)
     small: dict[str, Any] = {"network": (), "k": (5,), "random_state": 0}
-    strict = KerHRMClassifier(**small, pretest={"level": 0.005})
+    level = {"level": 0.005}
+    strict = KerHRMClassifier(**small, pretest=level)
     with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
         strict.fit(x, y, auxiliary=time)
     assert strict.heterogeneity_.p_value == 0.01  # the least of 99 permutations
     assert not strict.heterogeneity_.detected
-    more = {"level": 0.005, "n_permutations": 399}
+    more = level | {"n_permutations": 399}
     finer = KerHRMClassifier(**small, pretest=more)
     finer.fit(x, y, auxiliary=time)
     assert finer.heterogeneity_.p_value == 1 / 400
@@ -127,16 +135,14 @@ def test_the_level_of_the_test_is_that_of_the_pretest() -> None:
 
 def test_a_test_that_decides_nothing_is_reported() -> None:
     x, y, time = by_time(600, 0, share=0.9)
-    tested = KerHRMClassifier(**SMALL)
     with pytest.warns(HeterogeneityNotDetectedWarning):
-        tested.fit(x, y, auxiliary=time)
-    anyway = KerHRMClassifier(**SMALL, **ANYWAY)
-    anyway.fit(x, y, auxiliary=time)
+        tested = fitted(x, y, time)
+    anyway = fitted(x, y, time, **ANYWAY)
     assert anyway.predictor_ == "linear"
     assert anyway.heterogeneity_.p_value == tested.heterogeneity_.p_value
-    assert anyway.report(x, y).facts["test"].startswith("no environments detected")
-    untested = KerHRMClassifier(**SMALL, **ANYWAY, pretest=False)
-    untested.fit(x, y, auxiliary=time)
+    facts = anyway.report(x, y).facts
+    assert facts["test"].startswith("no environments detected")
+    untested = fitted(x, y, time, **ANYWAY, pretest=False)
     assert untested.heterogeneity_ is None
     assert_array_equal(untested.theta_, anyway.theta_)
 
@@ -152,14 +158,12 @@ def test_alpha_and_starts_are_those_that_are_given(
         return fit_auxiliary(*arguments, **named)
 
     monkeypatch.setattr(_model, "fit_auxiliary", watched)
-    given = SMALL | {"alpha": 7.0, "n_init": 3, "options": {"ridge": 1e-3}}
-    model = KerHRMClassifier(**given, **ANYWAY)
-    model.fit(x, y, auxiliary=time)
+    given = {"alpha": 7.0, "n_init": 3, "options": {"ridge": 1e-3}}
+    model = fitted(x, y, time, **ANYWAY, **given)
     assert model.selected_["alpha"] == 7.0
-    usual = SMALL | {"n_init": None}
-    KerHRMClassifier(**usual, **ANYWAY).fit(x, y, auxiliary=time)
-    without = SMALL | {"n_init": 10, "alpha": (0.0, 0.1, 1.0, 10.0)}
-    KerHRMClassifier(**without, **ANYWAY).fit(x, y, auxiliary=time)
+    fitted(x, y, time, **ANYWAY, n_init=None)
+    without = {"n_init": 10, "alpha": (0.0, 0.1, 1.0, 10.0)}
+    fitted(x, y, time, **ANYWAY, **without)
     of_given, of_default, as_without = seen
     assert of_given.alpha == [7.0]
     assert of_given.n_init == 3
@@ -184,9 +188,8 @@ def test_parameters_that_would_be_ignored_are_refused(
     parameters: dict[str, Any], words: str
 ) -> None:
     x, y, time = by_time(100, 0)
-    model = KerHRMClassifier(**SMALL | parameters)
     with refusal(f"auxiliary and {words}"):
-        model.fit(x, y, auxiliary=time)
+        fitted(x, y, time, **parameters)
 
 
 @pytest.mark.parametrize("labels_of", [lambda y: y, np.sign])
@@ -199,7 +202,8 @@ def test_names_of_many_categories_do_not_matter(labels_of: Any) -> None:
     x = random.normal(size=(n, 2))
     slope = np.where(turned, -1.0, 1.0)
     noise = 0.5 * random.normal(size=n)
-    y = labels_of(x[:, 0] + slope * x[:, 1] + noise)
+    signal = x[:, 0] + slope * x[:, 1]
+    y = labels_of(signal + noise)
     numeric = len(np.unique(y)) > 2
     estimator = KerHRMRegressor if numeric else KerHRMClassifier
     for order in (np.arange(30), random.permutation(30)):
@@ -208,7 +212,8 @@ def test_names_of_many_categories_do_not_matter(labels_of: Any) -> None:
         model = estimator(network=(), k=3, random_state=0)
         model.fit(x, y, auxiliary=column)
         assert model.heterogeneity_.p_value == 0.01
-        assert adjusted_rand_score(model.environments_, turned) > 0.95
+        agreement = adjusted_rand_score(model.environments_, turned)
+        assert agreement > 0.95
         proba = model.predict_environment_proba(x, auxiliary=column)
         assert_array_equal(proba, model.environment_proba_)
 
@@ -239,15 +244,13 @@ DIFFERENT = [f"row {number}" for number in NUMBERS]
 def test_auxiliary_columns_that_are_refused(
     column: Any, words: str, labels: Any
 ) -> None:
-    model = KerHRMClassifier(**SMALL)
     with refusal(words):
-        model.fit(labels.x, labels.y, auxiliary=column)
+        fitted(labels.x, labels.y, column)
 
 
 def test_an_unknown_category_is_refused(labels: Any) -> None:
     place = np.where(labels.hidden, "a", "b")
-    model = KerHRMClassifier(**SMALL)
-    model.fit(labels.x, labels.y, auxiliary=place)
+    model = fitted(labels.x, labels.y, place)
     words = "'c', which the fit has not seen, in row 0 .*; known are 'a', 'b'"
     unknown = np.full(400, "c")
     with refusal(words):
@@ -263,8 +266,10 @@ def two_places(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
     x = random.normal(size=(n, 2))
     place = np.repeat(["a", "b"], n // 2)
-    slope = np.where(place == "a", 2.0, -2.0)
-    y = x[:, 0] + slope * x[:, 1] + 0.3 * random.normal(size=n)
+    is_first = place == "a"
+    slope = np.where(is_first, 2.0, -2.0)
+    noise = 0.3 * random.normal(size=n)
+    y = x[:, 0] + slope * x[:, 1] + noise
     return x, y, place.astype(object)
 
 
@@ -283,18 +288,18 @@ def test_environments_without_a_cell_have_no_number_in_new_rows() -> None:
 def test_a_category_that_half_of_the_rows_lack_has_a_stability() -> None:
     x, y, place = two_places(200)
     place[[0, 199]] = "rare"
-    model = KerHRMRegressor(**SMALL, **ANYWAY).fit(x, y, auxiliary=place)
-    described = model.describe(stability=4)
-    assert described.stability is not None
-    assert len(described.stability.indices) == 4
-    assert described.stability.median > 0.9
+    model = KerHRMRegressor(**SMALL, **ANYWAY)
+    model.fit(x, y, auxiliary=place)
+    stability = model.describe(stability=4).stability
+    assert stability is not None
+    assert len(stability.indices) == 4
+    assert stability.median > 0.9
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_after_erm_new_rows_need_no_target() -> None:
     x, y, time = by_time(300, 0, share=0.9)
-    model = KerHRMClassifier(**SMALL)
-    model.fit(x, y, auxiliary=time)
+    model = fitted(x, y, time)
     assert model.predictor_ == "erm"
     one_environment = np.ones((3, 1))
     rows = x[:3]
@@ -304,9 +309,8 @@ def test_after_erm_new_rows_need_no_target() -> None:
         proba = model.predict_environment_proba(rows, **given)
         assert_array_equal(proba, one_environment)
     with refusal("300 rows for 3 of X"):
-        model.predict_environment_proba(x[:3], auxiliary=time)
-    report = model.report(x, y, auxiliary=time)
-    errors = report.errors
+        model.predict_environment_proba(rows, auxiliary=time)
+    errors = model.report(x, y, auxiliary=time).errors
     assert errors.index.tolist() == ["all rows"]
 
 

@@ -11,7 +11,7 @@ from refusals import refusal
 
 from kerhrm import IRM, KerHRMClassifier, KerHRMRegressor, worst_group_score
 from kerhrm.estimators._report import indicators
-from kerhrm.tables.labels import in_category_order, read_labels
+from kerhrm.tables.labels import Labels, in_category_order, read_labels
 
 HALVES = np.arange(60) % 2
 TIME = pd.Timestamp("2020-01-01")
@@ -65,10 +65,15 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
+def labels_of(groups: Any, n: int = 60) -> Labels:
+    """Groups of n rows."""
+    return read_labels(groups, n, "groups")
+
+
 @pytest.mark.parametrize("name", TWO)
 def test_two_labels_of_any_kind_are_two(name: str) -> None:
     given, names = TWO[name]
-    labels = read_labels(given, 60, "groups")
+    labels = labels_of(given)
     assert len(labels.names) == 2
     assert names is None or labels.names == names
     # either one may come first
@@ -84,7 +89,7 @@ def test_two_labels_of_any_kind_are_two(name: str) -> None:
 def test_labels_that_are_refused(name: str) -> None:
     given, words = REFUSED[name]
     with refusal(words) as caught:
-        read_labels(given, 60, "groups")
+        labels_of(given)
     assert "\n" not in str(caught.value)
 
 
@@ -92,25 +97,25 @@ def test_a_hint_is_followed() -> None:
     groups = [1, "1"]
     hint = r"pd\.Series\(groups\)\.astype\(str\)"
     with refusal(hint):
-        read_labels(groups, 2, "groups")
+        labels_of(groups, 2)
     followed = pd.Series(groups).astype(str)
-    labels = read_labels(followed, 2, "groups")
+    labels = labels_of(followed, 2)
     assert labels.names == ["1"]
 
 
 def test_equal_numbers_are_one_label_and_numbers_are_in_their_order() -> None:
-    labels = read_labels([1, 1.0, "a"], 3, "groups")
+    labels = labels_of([1, 1.0, "a"], 3)
     assert labels.names == ["1", "a"]
-    labels = read_labels([10, 2, 2.0], 3, "groups")
+    labels = labels_of([10, 2, 2.0], 3)
     assert labels.codes.tolist() == [1, 0, 0]
-    labels = read_labels([1.0, 1, "a"], 3, "groups")
+    labels = labels_of([1.0, 1, "a"], 3)
     assert labels.codes.tolist() == [0, 0, 1]
 
 
 def test_categories_keep_their_order_in_a_picture() -> None:
     kind = pd.CategoricalDtype(["S", "M", "L"])
     sizes = pd.Series(["S", "L"], dtype=kind)
-    labels = read_labels(sizes, 2, "groups")
+    labels = labels_of(sizes, 2)
     names = labels.names
     assert names == ["L", "S"]
     assert in_category_order(sizes, names) == ["S", "L"]

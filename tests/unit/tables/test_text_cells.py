@@ -8,13 +8,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from pandas.testing import assert_frame_equal
+from pandas.testing import assert_series_equal
 from refusals import refusal
 
 from kerhrm.tables.almost import almost_numbers
 from kerhrm.tables.cells import read_cells, text_of
 from kerhrm.tables.dates import date_options, read_dates
 from kerhrm.tables.spelling import doubtful_words
+
+
+def column_of(cells: list[Any]) -> pd.Series:
+    """Cells as they stand, of any type."""
+    return pd.Series(cells, name="a", dtype=object)
+
+
+def read(column: pd.Series) -> tuple[pd.Series, str | None]:
+    """The column as it is read, and the note of the report."""
+    table = read_cells(column.to_frame())
+    return table.table["a"], table.notes.get("a")
+
 
 #: cells, the numbers that they are, and words of the note
 NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
@@ -53,15 +65,15 @@ NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
 @pytest.mark.parametrize("case", NUMBERS)
 def test_numbers_are_read_by_the_whole_column(case: str) -> None:
     cells, expected, note = NUMBERS[case]
-    column = pd.Series(cells, dtype=object)
-    table = pd.DataFrame({"a": column})
-    read = read_cells(table)
-    numbers = read.table["a"].to_numpy(float)
+    column, said = read(column_of(cells))
+    numbers = column.to_numpy(float)
     assert_array_equal(numbers, expected)
-    assert note in read.notes.get("a", "")
-    assert bool(note) == bool(read.notes)
-    again = read_cells(read.table)
-    assert_frame_equal(again.table, read.table)
+    if note:
+        assert note in str(said)
+    else:
+        assert said is None
+    again, _ = read(column)
+    assert_series_equal(again, column)
 
 
 @pytest.mark.parametrize("word", ["now", "today", "Today", "-0044-03-15", "-44-03-15"])
@@ -73,7 +85,7 @@ def test_words_that_pandas_reads_as_times_are_no_dates(word: str) -> None:
     message = f"must hold dates; got '{word}' in"
     words = [word] * 3
     for cells in (words, [*days, word]):
-        column = pd.Series(cells, name="c", dtype=object)
+        column = column_of(cells)
         assert date_options(column) is None
         with refusal(message):
             read_dates(column)
@@ -127,9 +139,7 @@ TEXT: dict[str, tuple[list[Any], str | None]] = {
 @pytest.mark.parametrize("case", TEXT)
 def test_other_text_stays_and_what_looks_like_numbers_is_said(case: str) -> None:
     cells, note = TEXT[case]
-    table = pd.DataFrame({"a": cells})
-    read = read_cells(table)
-    column = read.table["a"]
+    column, _ = read(pd.Series(cells, name="a"))
     assert column.tolist() == cells
     message = almost_numbers(column)
     if note is None:
@@ -148,36 +158,33 @@ def test_truth_values_and_words_that_are_categories() -> None:
             "asked": ["yes", "?", "no"],
         }
     )
-    read = read_cells(table)
-    assert read.table["all"].dtype == bool
-    found = {name: read.table[name].tolist() for name in read.table}
-    assert found["some"] == [True, pd.NA, False]
-    assert found["told"] == [True, pd.NA, False]
-    assert found["none"] == ["none", "some", "-"]
-    assert found["asked"] == ["yes", None, "no"]
+    found = read_cells(table)
+    columns = {name: column.tolist() for name, column in found.table.items()}
+    assert found.table["all"].dtype == bool
+    assert columns["some"] == [True, pd.NA, False]
+    assert columns["told"] == [True, pd.NA, False]
+    assert columns["none"] == ["none", "some", "-"]
+    assert columns["asked"] == ["yes", None, "no"]
     note = "missing in 1 row: '?'"
-    assert read.notes == {"told": note, "asked": note}
+    assert found.notes == {"told": note, "asked": note}
 
 
 def test_bytes_are_their_text() -> None:
     """As HDF5 and SAS files give cells."""
-    cells = {"a": [b"x", None, "\N{LATIN SMALL LETTER E WITH ACUTE}".encode()]}
-    table = pd.DataFrame(cells | {"n": [b"1.5", b"2", b"?"]})
-    read = read_cells(table)
-    assert read.table["a"].tolist() == [
-        "x",
-        None,
-        "\N{LATIN SMALL LETTER E WITH ACUTE}",
-    ]
-    assert_array_equal(read.table["n"], [1.5, 2, np.nan])
+    letter = "\N{LATIN SMALL LETTER E WITH ACUTE}"
+    words, _ = read(column_of([b"x", None, letter.encode()]))
+    assert words.tolist() == ["x", None, letter]
+    numbers, _ = read(column_of([b"1.5", b"2", b"?"]))
+    assert_array_equal(numbers, [1.5, 2, np.nan])
     assert text_of(b"x") == "x"
 
 
 def test_a_large_whole_number_is_read_as_it_is_without_a_note() -> None:
-    digits = str(2**53 + 1)
-    read = read_cells(pd.DataFrame({"a": [digits, None, "7"]}))
-    assert read.table["a"].tolist() == [2**53 + 1, pd.NA, 7]
-    assert read.notes == {}
+    large = 2**53 + 1
+    digits = pd.Series([str(large), None, "7"], name="a")
+    numbers, note = read(digits)
+    assert numbers.tolist() == [large, pd.NA, 7]
+    assert note is None
 
 
 @pytest.mark.parametrize(
@@ -194,8 +201,10 @@ def test_a_large_whole_number_is_read_as_it_is_without_a_note() -> None:
 def test_words_that_may_be_one_or_sum_up_rows_are_said(
     words: list[Any], said: str | None
 ) -> None:
-    for column in (pd.Series(words, dtype=object), pd.Series(pd.Categorical(words))):
-        found = doubtful_words(column)
+    column = column_of(words)
+    categories = pd.Series(words, dtype="category")
+    for words_or_categories in (column, categories):
+        found = doubtful_words(words_or_categories)
         if said is None:
             assert found is None
         else:
@@ -205,8 +214,8 @@ def test_words_that_may_be_one_or_sum_up_rows_are_said(
 def test_a_given_decimal_sign_must_fit() -> None:
     numbers = ["0.126", "1.5"]
     table = pd.DataFrame({"a": numbers, "b": ["x", "y"]})
-    read = read_cells(table, ".")
-    assert read.table["a"].tolist() == [0.126, 1.5]
+    with_points = read_cells(table, ".").table
+    assert with_points["a"].tolist() == [0.126, 1.5]
     message = r"'a' must hold numbers; got '0.126'.*--decimal ,; leave --dec"
     with refusal(message):
         read_cells(table, ",")
@@ -214,10 +223,9 @@ def test_a_given_decimal_sign_must_fit() -> None:
 
 @pytest.mark.parametrize("cell", [[1], {"a": 1}, {1}, (1, 2), np.ones(2), 1j])
 def test_cells_that_are_no_values_are_refused(cell: Any) -> None:
-    column = pd.Series([cell] * 3, dtype=object)
-    table = pd.DataFrame({"a": column})
+    column = column_of([cell] * 3)
     with refusal(r"column 'a' holds (lists|complex)"):
-        read_cells(table)
+        read(column)
 
 
 def test_equal_numbers_are_one_text() -> None:
@@ -248,12 +256,10 @@ ALIKE = {
 @pytest.mark.parametrize("word", ALIKE)
 def test_words_that_look_alike_are_one(word: str) -> None:
     words = ALIKE[word] * 2
-    cells = pd.Series(words, dtype=object)
-    table = pd.DataFrame({"a": cells})
-    column = read_cells(table).table["a"]
-    read = {str(cell) for cell in column}
-    texts = {text_of(cell) for cell in cells}
-    assert read == {word}
+    column, _ = read(column_of(words))
+    cells = {str(cell) for cell in column}
+    texts = {text_of(cell) for cell in words}
+    assert cells == {word}
     assert texts == {word}
 
 
@@ -279,8 +285,7 @@ def test_joiners_that_shape_other_letters_stay() -> None:
 def test_long_cells_do_not_hang(cell: str) -> None:
     """Whose search by the expression of a date would take minutes."""
     cells = [cell, "2"] * 10
-    table = pd.DataFrame({"a": cells})
-    column = read_cells(table).table["a"]
+    column, _ = read(pd.Series(cells, name="a"))
     expected = [cell.strip(), "2"] * 10
     assert column.tolist() == expected
     assert date_options(column) is None
