@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +115,24 @@ def with_option(options: type[Options], option: str, kind: Any = int) -> type[Op
     return create_model("Mine", __base__=options, **field)
 
 
+@pytest.fixture
+def add_method(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """A plugin's method: ERM with one option more."""
+
+    def add(option: str) -> None:
+        erm = METHODS["erm"]
+        more = with_option(erm.options, option)
+        mine = dataclasses.replace(erm, name="mine", options=more)
+        monkeypatch.setattr(METHODS, "_plugins", {"mine": mine})
+
+    return add
+
+
 @pytest.mark.parametrize("option", ["select", "select_on", "größe"])
 def test_a_plugins_method_has_no_reserved_option(
-    load: Load, monkeypatch: pytest.MonkeyPatch, option: str
+    load: Load, add_method: Callable[[str], None], option: str
 ) -> None:
-    erm = METHODS["erm"]
-    more = with_option(erm.options, option)
-    mine = dataclasses.replace(erm, name="mine", options=more)
-    monkeypatch.setattr(METHODS, "_plugins", {"mine": mine})
+    add_method(option)
     refused(load, {}, "kerhrm.methods: mine: the option name", option, "rename it")
 
 
@@ -146,12 +157,9 @@ def test_a_plugins_data_set_has_no_reserved_option(
 
 
 def test_a_plugins_other_options_can_be_named(
-    load: Load, monkeypatch: pytest.MonkeyPatch
+    load: Load, add_method: Callable[[str], None]
 ) -> None:
-    erm = METHODS["erm"]
-    options = with_option(erm.options, "speed")
-    mine = dataclasses.replace(erm, name="mine", options=options)
-    monkeypatch.setattr(METHODS, "_plugins", {"mine": mine})
+    add_method("speed")
     learner = {"method": "mine", "titles": {"model": "Mine"}}
     config = load({"learners.yaml": {"new": learner}})
     learner = config.learner(A, "new+speed=7")
@@ -226,10 +234,10 @@ def test_cells_of_tables_differ_in_more_than_case(
     data = {}
     for number, name in enumerate(networks):
         data[name] = {"label": str(number)}
-    table = {"title": "T", "data": data, "learners": ["erm"]}
-    told = f"'{networks[0]}' and '{networks[1]}' differ in case alone"
-    refused(load, {"tables": {"new": table}}, "--config: tables.new.data.", told)
+    table = TABLE | {"data": data}
     first, second = networks
+    told = f"'{first}' and '{second}' differ in case alone"
+    refused(load, {"tables": {"new": table}}, "--config: tables.new.data.", told)
     both = {"x": TABLE | {"data": [first]}, "y": TABLE | {"data": [second]}}
     refused(load, {"tables": both}, "--config: tables.y.data.", told)
 

@@ -24,11 +24,20 @@ SMALL: dict[str, Any] = {
     "network": (64,),
     "random_state": 3,
 }
+#: for rows whose environments are described, whatever the tests say
+ANYWAY: dict[str, Any] = {"pretest": False, "if_not_better": "fit"}
 NOTHING_DETECTED = "not detected: this may be noise of two kinds"
 
 
 def linear_regression(**changes: Any) -> KerHRMRegressor:
     return KerHRMRegressor(**SMALL | changes)
+
+
+def description(X: Any, y: Any, weights: Any = None, **changes: Any) -> Description:
+    """Of a regression that is fitted to the rows."""
+    model = linear_regression(**changes)
+    model.fit(X, y, sample_weight=weights)
+    return model.describe(stability=0)
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +106,8 @@ def test_environments_of_the_fit_are_described(
     assert described.stability is not None
     assert described.stability.median > 0.5
     assert described.break_even is not None
-    assert described.verdict.startswith(
-        "environments are detected; for rows mixed like"
-    )
+    answer = "environments are detected; for rows mixed like"
+    assert described.verdict.startswith(answer)
     assert described.verdict.endswith(f"; {described.break_even}")
 
 
@@ -136,9 +144,7 @@ def test_a_person_reads_it_in_a_minute(described: Description) -> None:
 
 def test_a_column_that_makes_the_environments_is_named(slopes_frame: Any) -> None:
     X, y, _ = slopes_frame
-    model = linear_regression(pretest=False, if_not_better="fit")
-    model.fit(X, y)
-    described = model.describe(stability=0)
+    described = description(X, y, **ANYWAY)
     assert described.stability is None
     assert described.mark.startswith("not tested: this may be noise of two kinds")
     assert described.tree is not None
@@ -155,9 +161,7 @@ def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     y = signal + noise
     X = X.drop(columns="place")
     model = KerHRMRegressor(**SMALL).fit(X, y)
-    fitted = (model.environments_, model.environment_proba_)
-    environments, memberships = copy.deepcopy(fitted)
-    outputs = model.predict(X)
+    before = copy.deepcopy(model)
     found = model.describe(stability=2)
     assert not found.detected
     assert found.split == "mixture"
@@ -182,17 +186,15 @@ def test_nothing_detected_is_not_the_end(slopes_frame: Any) -> None:
     assert "residuals of ERM have more than one mode" in str(found)
     assert found.candidates is not None
     assert found.candidates["BIC"].idxmin() == 2
-    assert_array_equal(model.environments_, environments)
-    assert_array_equal(model.environment_proba_, memberships)
-    assert_array_equal(model.predict(X), outputs)
+    assert_array_equal(model.environments_, before.environments_)
+    assert_array_equal(model.environment_proba_, before.environment_proba_)
+    assert_array_equal(model.predict(X), before.predict(X))
     again = model.predict_environment_proba(X, y)
-    assert_array_equal(again, memberships)
+    assert_array_equal(again, before.environment_proba_)
 
 
 def test_null_tables_say_not_detected(null: Any) -> None:
-    model = linear_regression()
-    model.fit(null.x, null.y)
-    described = model.describe(stability=0)
+    described = description(null.x, null.y)
     assert not described.detected
     assert described.mark == NOTHING_DETECTED
     assert described.dip is not None
@@ -206,11 +208,9 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters(null: Any) -> Non
     y = pd.Series(null.y)
     random = np.random.default_rng(0)
     by = random.permutation(len(X))
-    first = linear_regression().fit(X, y).describe(stability=0)
     permuted = X[["c", "a", "b"]].iloc[by]
-    twin = linear_regression()
-    twin.fit(permuted, y.iloc[by])
-    second = twin.describe(stability=0)
+    first = description(X, y)
+    second = description(permuted, y.iloc[by])
     assert first.memberships is not None
     assert second.memberships is not None
     in_order = second.memberships.loc[X.index]
@@ -265,14 +265,14 @@ def test_environments_by_an_auxiliary_column() -> None:
     n = 400
     time = random.random(n)
     sign = random.choice([-1, 1], n)
-    share = np.where(time < 0.5, 0.99, 0.7)
+    is_early = time < 0.5
+    share = np.where(is_early, 0.99, 0.7)
     agrees = random.random(n) < share
     noise = 0.3 * random.normal(size=n)
     other = np.where(agrees, sign, -sign) + noise
     stable = sign + random.normal(size=n)
     x = np.column_stack([stable, other])
-    fit = {"pretest": False, "if_not_better": "fit"}
-    model = KerHRMClassifier(**SMALL | fit)
+    model = KerHRMClassifier(**SMALL, **ANYWAY)
     model.fit(x, sign, auxiliary=time)
     described = model.describe(stability=2)
     assert described.split == "fit"
@@ -333,7 +333,7 @@ def test_parameters_that_are_set_after_the_fit_change_nothing(
 ) -> None:
     table, y, _ = slopes_frame
     X = table[["a", "b <i>"]]
-    model = linear_regression(n_init=1, pretest=False, if_not_better="fit").fit(X, y)
+    model = linear_regression(n_init=1, **ANYWAY).fit(X, y)
     described = str(model.describe(stability=2))
     model.set_params(network=(3,), n_init=2, options__ridge=5.0)
     assert str(model.describe(stability=2)) == described
@@ -377,9 +377,7 @@ def test_weights_count(slopes_frame: Any) -> None:
     X = X.drop(columns="place")[:150]
     y = y[:150]
     weights = np.tile([1.0, 2.0, 0.0], 50)
-    model = linear_regression(pretest=False, if_not_better="fit")
-    model.fit(X, y, sample_weight=weights)
-    described = model.describe(stability=0)
+    described = description(X, y, weights, **ANYWAY)
     assert described.memberships is not None
     without_membership = described.memberships.isna().any(axis=1)
     assert without_membership.sum() == 50

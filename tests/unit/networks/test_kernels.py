@@ -2,6 +2,7 @@
 differentiation."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -41,29 +42,23 @@ def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
     weight = torch.randn(m, k)
     bias = torch.randn(m)
 
+    def assert_near(result: Tensor, exact: Tensor, bound: Tensor) -> None:
+        assert result.shape == exact.shape
+        error = (result - exact).abs()
+        assert (error <= bound).all()
+
     x_exact = x.double()
     exact = x_exact @ weight.double().T
     size = x.abs() @ weight.abs().T
     size += bias.abs()
     bound = (k + 1) * EPS * size + 1e-30
-    pairs = [
-        (affine(x, weight), exact),
-        (affine(x, weight, bias), exact + bias),
-    ]
-    for result, expected in pairs:
-        assert result.shape == (n, m)
-        difference = result - expected
-        error = difference.abs()
-        assert (error <= bound).all()
+    assert_near(affine(x, weight), exact, bound)
+    assert_near(affine(x, weight, bias), exact + bias, bound)
 
     exact = g.double().T @ x_exact
     size = g.abs().T @ x.abs()
     bound = (n + 1) * EPS * size
-    result = cross(g, x)
-    difference = result - exact
-    error = difference.abs()
-    assert error.shape == (m, k)
-    assert (error <= bound).all()
+    assert_near(cross(g, x), exact, bound)
 
 
 def test_products_of_doubles_and_of_strided_rows() -> None:
@@ -97,6 +92,10 @@ def coloured(n: int, pixels: int, seed: int) -> Tensor:
     first = grey * (1 - colour)
     second = grey * colour
     return torch.cat([first, second], 1)
+
+
+def rows_of(parts: list[Block]) -> list[Any]:
+    return [block.rows for block in parts]
 
 
 def covered(parts: list[Block], n: int) -> list[int]:
@@ -143,16 +142,13 @@ def test_blocks_cover_every_point_and_column(n: int, pixels: int, seed: int) -> 
 def test_zeros_are_left_out() -> None:
     x = coloured(400, 40, 0)
     parts = blocks_by_zeros(x, H)
-    widths = set()
-    for block in parts:
-        width = block.x.shape[1]
-        widths.add(width)
+    widths = {block.x.shape[1] for block in parts}
     assert widths == {39 + 1}  # one channel without its border, and the bias
 
     x = torch.rand(150, 5) + 0.1  # without zeros
-    found = [block.rows for block in blocks_by_zeros(x, H)]
-    usual = [block.rows for block in blocks(x, H)]
-    assert found == usual
+    found = blocks_by_zeros(x, H)
+    usual = blocks(x, H)
+    assert rows_of(found) == rows_of(usual)
 
     nothing = torch.zeros(20, 3)
     (block,) = blocks_by_zeros(nothing, H)

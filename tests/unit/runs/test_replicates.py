@@ -80,11 +80,11 @@ def test_what_a_method_writes_stays_with_it(tmp_path: Path) -> None:
     first.problem.y.fill_(7.0)
     again = inputs_of(ours, 0)
     of_training = {name: array[0] for name, array in arrays["train"].items()}
-    assert np.array_equal(again.x.numpy(), of_training["x"])
-    assert np.array_equal(again.y.numpy(), of_training["y"])
-    assert np.array_equal(again.auxiliary.numpy(), of_training["auxiliary"])
+    assert_array_equal(again.x, of_training["x"])
+    assert_array_equal(again.y, of_training["y"])
+    assert_array_equal(again.auxiliary, of_training["auxiliary"])
     x_validation = arrays["validation"]["x"][0]
-    assert np.array_equal(again.x_validation.numpy(), x_validation)
+    assert_array_equal(again.x_validation, x_validation)
     assert torch.equal(again.problem.psi_train, before)
     assert torch.equal(ours.problems[0].psi_train, before)
 
@@ -112,10 +112,8 @@ def test_outputs_of_all_parts_come_back_from_disk(tmp_path: Path) -> None:
         x = arrays[file]["x"][1]
         model = found.output("model", part)
         other = found.output("other", part)
-        expected = x[:, 0]
-        assert np.array_equal(model, expected)
-        expected = x[:, 1]
-        assert np.array_equal(other, expected)
+        assert_array_equal(model, x[:, 0])
+        assert_array_equal(other, x[:, 1])
     assert found.memberships is not None
     assert found.memberships.shape == (N + M, 2)
     assert found.chosen.tolist() == ["a", "b"]
@@ -155,13 +153,23 @@ def fitted(**parts: Any) -> Fitted:
     return Fitted(**defaults | parts)
 
 
+def with_network(function: Any) -> Fitted:
+    """With this function of points, or what shall pass for one."""
+    return fitted(networks={"model": function})
+
+
+def inferred(environments: Any) -> Fitted:
+    """With memberships."""
+    return fitted(environments=environments)
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "nothing": (None, "train must return a Fitted; got NoneType"),
     "dict": ({"model": network}, "train must return a Fitted; got dict"),
     "other output": (fitted(networks={"net": network}), "lacks the output model"),
     "no dict": (fitted(networks=network), "networks of its Fitted must be a dict"),
     "outputs": (
-        fitted(networks={"model": torch.ones(N)}),
+        with_network(torch.ones(N)),
         f"networks['model'] must be a function of points; got shape ({N},)",
     ),
     "features": (
@@ -169,46 +177,46 @@ WRONG: dict[str, tuple[Any, str]] = {
         "directions['model'] need the reduced features; declare needs_features=True",
     ),
     "NumPy": (
-        fitted(networks={"model": lambda x: x[:, 0].numpy()}),
+        with_network(lambda x: x[:, 0].numpy()),
         f"output model must be a tensor of shape ({N},) for {N} points; got ndarray",
     ),
     "column": (
-        fitted(networks={"model": lambda x: x[:, :1]}),
+        with_network(lambda x: x[:, :1]),
         f"must be a tensor of shape ({N},) for {N} points; got shape ({N}, 1)",
     ),
     "one too few": (
-        fitted(networks={"model": lambda x: x[1:, 0]}),
+        with_network(lambda x: x[1:, 0]),
         f"for {N} points; got shape ({N - 1},)",
     ),
     "rows of memberships": (
-        fitted(environments=torch.ones(N, 2)),
+        inferred(torch.ones(N, 2)),
         f"must be a tensor of shape ({N + M}, K), a row for each training and",
     ),
     "labels": (
-        fitted(environments=torch.ones(N + M)),
+        inferred(torch.ones(N + M)),
         f"must be a tensor of shape ({N + M}, K), a row for each training and",
     ),
     "memberships that are no numbers": (
-        fitted(environments=torch.full((N + M, 2), torch.nan)),
+        inferred(torch.full((N + M, 2), torch.nan)),
         "environments of its Fitted must be finite; got NaN",
     ),
     "memberships below 0": (
-        fitted(environments=torch.tensor([[2.0, -1.0]] * (N + M))),
+        inferred(torch.tensor([[2.0, -1.0]] * (N + M))),
         "must be memberships from 0 to 1; got -1 to 2",
     ),
     "sparse memberships": (
-        fitted(environments=torch.ones(N + M, 2).to_sparse()),
+        inferred(torch.ones(N + M, 2).to_sparse()),
         "must be a dense tensor of real numbers",
     ),
     "sparse outputs": (
-        fitted(networks={"model": lambda x: x[:, 0].to_sparse()}),
+        with_network(lambda x: x[:, 0].to_sparse()),
         "output model must be a dense tensor; got torch.sparse_coo",
     ),
     "complex outputs": (
-        fitted(networks={"model": lambda x: x[:, 0] * 1j}),
+        with_network(lambda x: x[:, 0] * 1j),
         "output model must hold real numbers; got torch.complex64",
     ),
-    "NumPy memberships": (fitted(environments=np.ones((N + M, 2))), "got ndarray"),
+    "NumPy memberships": (inferred(np.ones((N + M, 2))), "got ndarray"),
     "choices": (fitted(chosen={"k": [1, 2]}), "chosen['k'] must be a number; got [1"),
     "choice": (fitted(chosen={"k": "many"}), "must be a number; got 'many'"),
 }
@@ -248,7 +256,7 @@ def test_tensors_that_numpy_does_not_take_are_converted(tmp_path: Path) -> None:
     assert found.memberships is not None
     assert (found.memberships == 1).all()
     assert found.choices.tolist() == [2.0]
-    short = fitted(networks={"model": lambda x: x[:, 0].bfloat16()})
+    short = with_network(lambda x: x[:, 0].bfloat16())
     found = predict(ours, 0, short, LEARNER)
     assert_allclose(found.test, plain.test, rtol=2**-8)
 
@@ -267,7 +275,7 @@ def test_environments_that_are_declared_are_there(tmp_path: Path) -> None:
     learner = LEARNER | {"infers": True}
     with refusal(r"no environments, but .* infers=True; add"):
         predict(ours, 0, fitted(), learner)
-    with_environments = fitted(environments=torch.ones(N + M, 1))
+    with_environments = inferred(torch.ones(N + M, 1))
     predict(ours, 0, with_environments, learner)
 
 
