@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm import starts as module
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.starts import Points, fit_starts
 
@@ -30,13 +30,18 @@ def turned(n: int) -> tuple[Points, Tensor]:
     return Points(psi.double(), y.double(), None), is_turned
 
 
+def mixtures_of(points: Points) -> tuple[Mixture, Tensor]:
+    """The fitted mixtures and the ridge of each."""
+    return fit_starts(points, OPTIONS, EM(), first=None, seed=0, name=NAME)
+
+
 def test_some_points_are_fitted_first(
     seen: list[tuple[Tensor, Tensor]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MANY", 400)
     monkeypatch.setattr(module, "AT_FIRST", 200)
     points, _ = turned(500)
-    mixtures, ridges = fit_starts(points, OPTIONS, EM(), first=None, seed=0, name=NAME)
+    mixtures, ridges = mixtures_of(points)
     (of_some, drawn), (of_all, starts) = seen
     assert of_some.shape == (200, 3)
     all_rows = {tuple(row) for row in points.psi.tolist()}
@@ -76,7 +81,7 @@ def test_environments_of_very_many_points_are_found() -> None:
     stuck = fit_mixture(points.psi, points.y, random, ridge=1e-3, em=EM())
     assert float(stuck.n_iterations) <= 3
     assert_close(stuck.theta[:, 0], stuck.theta[:, 1], atol=0.02, rtol=0)
-    mixtures, _ = fit_starts(points, OPTIONS, EM(), first=None, seed=0, name=NAME)
+    mixtures, _ = mixtures_of(points)
     cue = mixtures.theta[0, :, 2]
     assert cue.min() < -0.2
     assert cue.max() > 0.2

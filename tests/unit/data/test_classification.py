@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawtools import assert_rate
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
@@ -34,13 +35,6 @@ def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rows = unmixed[..., 0]
     s, v = np.split(rows, 2, axis=-1)
     return s, v
-
-
-def assert_rate(hits: np.ndarray, rate: float) -> None:
-    """The number of hits is likely (two-sided p above 1e-4) at this rate."""
-    n_hits = int(hits.sum())
-    test = stats.binomtest(n_hits, hits.size, rate)
-    assert test.pvalue > 1e-4
 
 
 def attribute(v: np.ndarray) -> np.ndarray:

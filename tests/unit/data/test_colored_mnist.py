@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawtools import assert_rate
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
@@ -81,13 +82,6 @@ def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
 
 def noisy(label_noise: float, **changed: Any) -> ColoredMnistData:
     return ColoredMnistData(label_noise=label_noise, **changed)
-
-
-def assert_rate(hits: np.ndarray, rate: float) -> None:
-    """The number of hits is likely (two-sided p above 1e-4) at this rate."""
-    n_hits = int(hits.sum())
-    test = stats.binomtest(n_hits, hits.size, rate)
-    assert test.pvalue > 1e-4
 
 
 def of_seed_0(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawtools import parts
 from housetools import small
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusal
@@ -18,7 +19,7 @@ from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.data import houses
 from kerhrm_paper.data.census import Adult
 from kerhrm_paper.data.colored_mnist import Digits
-from kerhrm_paper.data.draws import Draws, Split
+from kerhrm_paper.data.draws import Split
 from kerhrm_paper.data.registry import DATA_SETS, RAW, generate
 from kerhrm_paper.runs.arrays import load_arrays
 
@@ -109,14 +110,6 @@ def _few_houses(monkeypatch: pytest.MonkeyPatch) -> None:
         is_older = years < year
         counts[year] = int(is_older.sum())
     monkeypatch.setattr(houses, "BUILT_BEFORE", counts)
-
-
-def parts(data: Draws) -> dict[str, Split]:
-    return {
-        "train": data.train,
-        "validation": data.validation,
-        "test": data.test,
-    }
 
 
 def equal(one: Split, other: Split) -> bool:

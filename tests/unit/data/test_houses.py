@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawtools import parts
 from housetools import small
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kerhrm_paper.data.draws import Draws, Split
+from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.data.houses import HousesData, generate
 from kerhrm_paper.data.king_county import PERIODS, PREDICTORS, Houses
 
@@ -46,14 +47,6 @@ def row_numbers(x: np.ndarray) -> np.ndarray:
     scaled = x[..., 0]
     unscaled = scaled * deviation + number.mean()
     return np.rint(unscaled).astype(int)
-
-
-def parts(data: Draws) -> dict[str, Split]:
-    return {
-        "train": data.train,
-        "validation": data.validation,
-        "test": data.test,
-    }
 
 
 def rows(data: Draws) -> dict[str, np.ndarray]:

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawtools import parts
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusal
 from scipy import stats
 
 from kerhrm_paper.data.drawing import mixing_matrix
-from kerhrm_paper.data.draws import Draws, Split
+from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.data.regression import (
     POOL,
     RegressionData,
@@ -42,14 +43,6 @@ def options(**changed: Any) -> RegressionData:
 def made(seeds: Sequence[int], **changed: Any) -> Draws:
     chosen = options(**SMALL | changed)
     return generate(chosen, seeds)
-
-
-def parts(data: Draws) -> dict[str, Split]:
-    return {
-        "train": data.train,
-        "validation": data.validation,
-        "test": data.test,
-    }
 
 
 @pytest.mark.parametrize(

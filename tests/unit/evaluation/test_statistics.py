@@ -175,10 +175,9 @@ def test_both_tests_have_their_size_beside_the_papers_own_error(
     """The paper's mean of ``runs`` is drawn like ours, and its spread is taken from
     ours."""
     rng = np.random.default_rng(0)
-    samples = 2000
     margin = 2.0
-    ours = rng.normal(size=(samples, seeds))
-    of_runs = rng.normal(size=(samples, runs))
+    ours = rng.normal(size=(SAMPLES, seeds))
+    of_runs = rng.normal(size=(SAMPLES, runs))
     papers = of_runs.mean(axis=1)
     different = 0
     equivalent = 0
@@ -193,8 +192,8 @@ def test_both_tests_have_their_size_beside_the_papers_own_error(
         apart = abs(distance - margin)
         p_equivalent = tail(margin - apart, std, seeds, error)
         equivalent += p_equivalent <= 0.05
-    share_different = different / samples
-    share_equivalent = equivalent / samples
+    share_different = different / SAMPLES
+    share_equivalent = equivalent / SAMPLES
     assert share_different == pytest.approx(0.05, abs=0.015)
     assert share_equivalent == pytest.approx(0.05, abs=0.015)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from folders import contents
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refusal
@@ -40,12 +41,6 @@ def cells(
         for seed, value in enumerate(values)
     ]
     return cells_of(pd.DataFrame(rows, columns=COLUMNS), "table1")
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    """Bytes of all files below a folder."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in files}
 
 
 def departs(new: pd.DataFrame, old: pd.DataFrame) -> list[str]:
