@@ -69,13 +69,18 @@ def jobs(config: Config, of: list[tuple[str, str]]) -> dict[str, Any]:
     }
 
 
+def assert_same_jobs(before: Config, after: Config) -> None:
+    """All cells of ``before`` have the jobs that they had."""
+    every = cells(before)
+    assert jobs(after, every) == jobs(before, every)
+
+
 @pytest.mark.parametrize("name", NEW)
 def test_a_table_that_is_added_changes_no_job(load: Load, name: str) -> None:
     before = load()
-    every = cells(before)
     after = load(tables={"added": NEW[name]})
-    assert set(cells(after)) >= set(every)
-    assert jobs(after, every) == jobs(before, every)
+    assert set(cells(after)) >= set(cells(before))
+    assert_same_jobs(before, after)
 
 
 def test_a_table_that_all_makes_takes_no_cells_of_one_that_it_does_not(
@@ -90,15 +95,13 @@ def test_a_table_that_all_makes_takes_no_cells_of_one_that_it_does_not(
     after = load(tables={"other": shown, "added": added})
     assert not before.tables["other"].in_all
     assert after.tables["added"].in_all
-    every = cells(before)
-    assert jobs(after, every) == jobs(before, every)
+    assert_same_jobs(before, after)
 
 
 def test_without_a_table_the_jobs_of_others_stay(load: Load) -> None:
     one = load(tables={"other": None}, choices={"start": None})
-    every = cells(one)
-    assert len(every) == 4
-    assert jobs(load(), every) == jobs(one, every)
+    assert len(cells(one)) == 4
+    assert_same_jobs(one, load())
 
 
 def test_a_cell_that_no_table_has_is_resolved_like_one_of_a_table(load: Load) -> None:
@@ -119,8 +122,7 @@ def test_another_learner_changes_no_job(load: Load) -> None:
         "options": {"k": 30},
     }
     after = load({"learners.yaml": {"new": new}})
-    every = cells(before)
-    assert jobs(after, every) == jobs(before, every)
+    assert_same_jobs(before, after)
 
 
 def test_the_order_in_which_cells_are_asked_for_is_none_of_them(load: Load) -> None:
@@ -135,11 +137,11 @@ def test_of_this_repository_another_table_changes_no_job() -> None:
     mechanism["learners"] = ["kerhrm+k=20", "kerhrm+alpha=0.0", "erm"]
     before = load_config({"preset": "smoke"}, [], CHECKOUT)
     after = load_config({"preset": "smoke", "tables": {"added": mechanism}})
-    every = cells(before)
-    assert len(every) > 100
+    n_before = len(cells(before))
     n_after = len(cells(after))
-    assert n_after == len(every) + 1
-    assert jobs(after, every) == jobs(before, every)
+    assert n_before > 100
+    assert n_after == n_before + 1
+    assert_same_jobs(before, after)
 
 
 def test_a_learner_that_a_table_gets_changes_no_job(load: Load) -> None:
@@ -148,8 +150,7 @@ def test_a_learner_that_a_table_gets_changes_no_job(load: Load) -> None:
     learners = ["erm+steps=2", "erm", "erm+steps=1", "kerhrm+k=2"]
     changed = {"select": select, "learners": learners}
     after = load(tables={"one": changed})
-    every = cells(before)
-    assert jobs(after, every) == jobs(before, every)
+    assert_same_jobs(before, after)
 
 
 def test_a_group_is_a_learner_by_several_criteria(load: Load) -> None:
@@ -174,8 +175,7 @@ def test_a_group_keeps_its_rule_where_an_earlier_file_shows_its_cells(
     files = {"tables/a.yaml": earlier, "tables/one.yaml": {"select": select}}
     after = load(files)
     assert next(iter(after.tables)) == "a"
-    every = cells(before)
-    assert jobs(after, every) == jobs(before, every)
+    assert_same_jobs(before, after)
 
 
 def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
@@ -200,6 +200,12 @@ def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
     assert len(rules) == 2
 
 
+def groups_of_kerhrm(config: Config) -> list[tuple[str, ...]]:
+    """Learners of each group that begins with one of KerHRM's."""
+    learners = [group.learners for group in config.groups]
+    return [names for names in learners if "kerhrm" in names[0]]
+
+
 def test_learners_whose_iterations_are_jobs_are_in_no_group(load: Load) -> None:
     tuned = {"kerhrm": {"grid": {"alpha": [1.0, 2.0]}}}
     criteria = {"worst_inferred": {"alpha": 1.0}, "oracle": {"alpha": 2.0}}
@@ -210,15 +216,10 @@ def test_learners_whose_iterations_are_jobs_are_in_no_group(load: Load) -> None:
         "tables/one.yaml": {"select": ["own", "oracle", "none"]},
     }
     names = ("kerhrm+select=oracle", "kerhrm+select=none")
-    groups = load(changes).groups
-    learners = [group.learners for group in groups]
-    found = [names for names in learners if "kerhrm" in names[0]]
-    assert found == [names]
+    assert groups_of_kerhrm(load(changes)) == [names]
     off = {"kerhrm": {"checkpoint_iterations": False}}
-    groups = load(changes, learners=off).groups
-    learners = [group.learners for group in groups]
-    found = [names for names in learners if "kerhrm" in names[0]]
-    assert found == [("kerhrm", *names)]
+    without_checkpoints = load(changes, learners=off)
+    assert groups_of_kerhrm(without_checkpoints) == [("kerhrm", *names)]
 
 
 def test_a_search_trains_candidates_of_one_base_together(load: Load) -> None:

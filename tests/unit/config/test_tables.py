@@ -51,6 +51,11 @@ def test_labels_say_what_a_table_shows(
         assert shown == settings
 
 
+def learners_of_b(table: TableView) -> list[str]:
+    """Learners of the rows of the second data."""
+    return [row.learner for row in table.rows if row.data == B]
+
+
 @pytest.mark.parametrize("text", ["r2=0.70", "k=abc", "steps="])
 def test_labels_of_values_that_no_name_has_are_refused(load: Load, text: str) -> None:
     with refusal(f"no name has '{text}'"):
@@ -83,16 +88,14 @@ def test_a_table_shows_a_row_for_each_criterion_of_a_plain_name(load: Load) -> N
 def test_criteria_that_a_learner_does_not_have_make_no_row(load: Load) -> None:
     select = ["own", "worst_inferred", "pooled"]
     table = load({"tables/one.yaml": {"select": select}}).tables["one"]
-    learners = [row.learner for row in table.rows if row.data == B]
-    assert learners == ["erm", "kerhrm"]
+    assert learners_of_b(table) == ["erm", "kerhrm"]
 
 
 def test_data_of_a_table_may_have_criteria_of_their_own(load: Load) -> None:
     one = {"select": ["oracle"], "learners": ["erm"]}
     changes = {"tables/one.yaml": {"data": {B: one}}}
     table = load(changes).tables["one"]
-    learners = [row.learner for row in table.rows if row.data == B]
-    assert learners == ["erm+select=oracle"]
+    assert learners_of_b(table) == ["erm+select=oracle"]
 
 
 def test_a_learner_is_never_dropped_in_silence(load: Load) -> None:
@@ -100,8 +103,7 @@ def test_a_learner_is_never_dropped_in_silence(load: Load) -> None:
     refused."""
     of_b = {"select": ["pooled"], "learners": ["erm"]}
     table = load({"tables/one.yaml": {"data": {B: of_b}}}).tables["one"]
-    learners = [row.learner for row in table.rows if row.data == B]
-    assert learners == ["erm"]
+    assert learners_of_b(table) == ["erm"]
     of_b = {"select": ["oracle"], "learners": ["erm", "kerhrm"]}
     with refusal(r"kerhrm cannot be selected by oracle; add"):
         load({"tables/one.yaml": {"data": {B: of_b}}})

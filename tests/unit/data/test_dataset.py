@@ -117,6 +117,11 @@ def part(name: str, **arrays: Callable[[Any], Any]) -> Change:
     return change
 
 
+def declared(**changes: Any) -> Change:
+    """Another declaration of the whole."""
+    return lambda data: replace(data, **changes)
+
+
 def filled(array: np.ndarray, value: float) -> np.ndarray:
     """A copy whose point 2 of replicate 1 has another value."""
     copy = array.copy()
@@ -150,19 +155,19 @@ WRONG: dict[str, tuple[Change, str]] = {
         part("train", y=one_class_of_one_seed),
         "train.y of replicate 1 has one class",
     ),
-    "task": (lambda d: replace(d, task="regression"), "task must be classification"),
+    "task": (declared(task="regression"), "task must be classification"),
     "one name": (
-        lambda d: replace(d, test_environments=["a"]),
+        declared(test_environments=["a"]),
         "test_environments has 1 names, but test.environment has the numbers [0, 1]",
     ),
-    "three names": (lambda d: replace(d, test_environments=["a", "b", "c"]), "has 3"),
-    "two alike": (lambda d: replace(d, test_environments=["a", "a"]), "'a' twice"),
-    "text": (lambda d: replace(d, test_environments="ab"), "must be a list of names"),
-    "blank": (lambda d: replace(d, test_environments=["a", " "]), "a list of names"),
-    "no list": (lambda d: replace(d, test_environments=None), "a list of names"),
-    "no headline": (lambda d: replace(d, n_headline=0), "a number from 1 to 2, the"),
-    "headline of three": (lambda d: replace(d, n_headline=3), "; got 3"),
-    "headline by name": (lambda d: replace(d, n_headline="a"), "n_headline must be"),
+    "three names": (declared(test_environments=["a", "b", "c"]), "has 3"),
+    "two alike": (declared(test_environments=["a", "a"]), "'a' twice"),
+    "text": (declared(test_environments="ab"), "must be a list of names"),
+    "blank": (declared(test_environments=["a", " "]), "a list of names"),
+    "no list": (declared(test_environments=None), "a list of names"),
+    "no headline": (declared(n_headline=0), "a number from 1 to 2, the"),
+    "headline of three": (declared(n_headline=3), "; got 3"),
+    "headline by name": (declared(n_headline="a"), "n_headline must be"),
     "fewer points": (
         part(
             "train",
@@ -180,8 +185,8 @@ WRONG: dict[str, tuple[Change, str]] = {
     "no seeds": (part("train", x=lambda x: x[0]), "train.x must have shape (S, n, d)"),
     "flat": (part("test", y=lambda y: y[..., None]), "test.y must have shape (S, n)"),
     "one of the seeds": (part("train", x=lambda x: x[:1]), "with S=3 seeds; got (1,"),
-    "other seeds": (lambda d: replace(d, seeds=[0, 1, 2]), "seeds must be those"),
-    "no list of seeds": (lambda d: replace(d, seeds=None), "seeds must be those"),
+    "other seeds": (declared(seeds=[0, 1, 2]), "seeds must be those"),
+    "no list of seeds": (declared(seeds=None), "seeds must be those"),
     "fewer rows of x": (part("test", x=lambda x: x[:, :3]), "each of the n=4 points"),
     "no rows": (
         part(
@@ -208,12 +213,12 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "negative": (part("train", environment=lambda e: e - 1), "0, 1, ...; got -1"),
     "another order": (part("test", environment=rolled), "the same for every seed"),
-    "no part": (lambda d: replace(d, test=None), "test must be a Split; got NoneType"),
-    "unit": (lambda d: replace(d, unit=np.zeros(3)), "unit must be 3 positive numbers"),
-    "text units": (lambda d: replace(d, unit=["m"] * 3), "unit must be 3 positive"),
-    "NaN units": (lambda d: replace(d, unit=[1, np.nan, 1]), "unit must be 3 positive"),
-    "one unit": (lambda d: replace(d, unit=2.0), "unit must be 3 positive numbers"),
-    "source": (lambda d: replace(d, source=None), "source must be text; got None"),
+    "no part": (declared(test=None), "test must be a Split; got NoneType"),
+    "unit": (declared(unit=np.zeros(3)), "unit must be 3 positive numbers"),
+    "text units": (declared(unit=["m"] * 3), "unit must be 3 positive"),
+    "NaN units": (declared(unit=[1, np.nan, 1]), "unit must be 3 positive"),
+    "one unit": (declared(unit=2.0), "unit must be 3 positive numbers"),
+    "source": (declared(source=None), "source must be text; got None"),
 }
 
 

@@ -6,7 +6,12 @@ from described_tables import sorted_rows, turned
 from numpy.testing import assert_allclose
 
 from kerhrm.description.memberships import certain_rows, rootogram
-from kerhrm.description.tree import separate
+from kerhrm.description.tree import Tree, separate
+
+
+def conditions_of(tree: Tree) -> list[str]:
+    """Conditions of its rules, without what they say of the rows."""
+    return [rule.split(":")[0] for rule in tree.rules]
 
 
 def test_the_rules_name_the_column_that_makes_the_split() -> None:
@@ -16,8 +21,7 @@ def test_the_rules_name_the_column_that_makes_the_split() -> None:
     assert tree.says_more
     majority = 1 - table.hidden.mean()
     assert tree.majority == pytest.approx(majority)
-    conditions = {rule.split(":")[0] for rule in tree.rules}
-    assert conditions == {"if place = 0", "if place = 1"}
+    assert set(conditions_of(tree)) == {"if place = 0", "if place = 1"}
     of_place = next(rule for rule in tree.rules if "= 1" in rule)
     assert "environment 1 (100% of" in of_place
 
@@ -32,7 +36,7 @@ def test_a_rule_has_the_narrower_of_two_bounds_alone() -> None:
     step = np.minimum(whole, 2)
     one_hot = np.eye(3)[step]
     tree = separate(rows, one_hot)
-    conditions = sorted(rule.split(":")[0] for rule in tree.rules)
+    conditions = sorted(conditions_of(tree))
     bounds = [condition.count("z ") for condition in conditions]
     assert bounds == [1, 2, 1]
 
@@ -53,19 +57,19 @@ def test_a_rule_has_the_digits_that_its_side_needs(
     numbers = first + np.arange(10)
     z = np.repeat(numbers, 20).astype(float)
     rows = sorted_rows(z[:, None], np.zeros(len(z)), names=["z"])
-    one_hot = np.eye(2)[(z > first + 4).astype(int)]
+    is_above = z > first + 4
+    one_hot = np.eye(2)[is_above.astype(int)]
     tree = separate(rows, one_hot)
-    conditions = [rule.split(":")[0] for rule in tree.rules]
-    assert conditions == [f"if {below}", f"if {above}"]
+    assert conditions_of(tree) == [f"if {below}", f"if {above}"]
 
 
 def test_two_large_values_are_told_apart() -> None:
     z = np.repeat([2_000_001.0, 2_000_002.0], 50)
     rows = sorted_rows(z[:, None], np.zeros(100), names=["z"])
-    one_hot = np.eye(2)[(z > z[0]).astype(int)]
+    is_larger = z > z[0]
+    one_hot = np.eye(2)[is_larger.astype(int)]
     tree = separate(rows, one_hot)
-    conditions = [rule.split(":")[0] for rule in tree.rules]
-    assert conditions == ["if z = 2000001", "if z = 2000002"]
+    assert conditions_of(tree) == ["if z = 2000001", "if z = 2000002"]
 
 
 def test_a_split_that_no_column_knows_is_not_told_apart() -> None:

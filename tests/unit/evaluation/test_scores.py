@@ -1,6 +1,7 @@
 """From predictions on disk to rows of scores."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,16 @@ def table(kind: str = "accuracy", **more: Any) -> TableView:
     return TableView(**values | more)
 
 
+def scored(
+    run: Path,
+    shown: TableView | None = None,
+    facts: Mapping[str, Any] = FACTS,
+    n_seeds: Mapping[str, int] = N_SEEDS,
+) -> pd.DataFrame:
+    """Scores of a run; the table shows accuracies unless another is given."""
+    return score_table(shown or table(), facts, n_seeds, run)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return write(tmp_path, "classification")
@@ -158,7 +169,7 @@ def write(run: Path, task: str) -> Path:
 
 
 def test_every_output_under_every_criterion(run: Path) -> None:
-    scores = score_table(table(), FACTS, N_SEEDS, run)
+    scores = scored(run)
     assert list(scores.columns) == COLUMNS
     pairs = zip(scores["method"], scores["selection"], strict=True)
     in_order = list(dict.fromkeys(pairs))
@@ -200,7 +211,7 @@ def test_tables_choose_outputs_and_labels(run: Path) -> None:
         replace(kerhrm, setting="S,K=2", titles=linear),
     )
     chosen = table(rows=rows, labels={DATA: "S"})
-    scores = score_table(chosen, FACTS, N_SEEDS, run)
+    scores = scored(run, chosen)
     keys = ["data", "setting", "learner", "method"]
     found = scores[keys].drop_duplicates().to_numpy()
     assert [tuple(row) for row in found] == [
@@ -215,7 +226,7 @@ def test_tables_choose_outputs_and_labels(run: Path) -> None:
 def test_kinds_have_their_settings_and_constants(tmp_path: Path, kind: str) -> None:
     run = write(tmp_path, TASKS[kind])
     of_kind = table(kind)
-    scores = score_table(of_kind, FACTS, N_SEEDS, run)
+    scores = scored(run, of_kind)
     settings = list(scores["setting"].unique())
     expected = {
         "mean_error": ["s,x=1"],
@@ -236,12 +247,10 @@ def replicates_of(scores: pd.DataFrame) -> dict[tuple[str, str], int]:
 def test_replicates_are_the_first_ones_of_the_data(run: Path) -> None:
     """A learner with fewer seeds than others; reference rows have all."""
     whole = outputs(0, "model")["model"]
-    few = {}
-    for part, array in whole.items():
-        few[part] = array[:2]
+    few = {part: array[:2] for part, array in whole.items()}
     save_predictions(run / DATA / "erm/predictions.npz", {"model": few})
     n_seeds = N_SEEDS | {f"{DATA}/erm": 2}
-    scores = score_table(table(), FACTS, n_seeds, run)
+    scores = scored(run, n_seeds=n_seeds)
     n = replicates_of(scores)
     assert n["ERM", POOLED] == 2
     assert n["KerHRM", INFERRED] == 3
@@ -249,9 +258,9 @@ def test_replicates_are_the_first_ones_of_the_data(run: Path) -> None:
 
 
 def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
-    whole = score_table(table(), FACTS, N_SEEDS, run)
+    whole = scored(run)
     shown = table(n_seeds=2)
-    scores = score_table(shown, FACTS, N_SEEDS, run)
+    scores = scored(run, shown)
     n = replicates_of(scores)
     assert set(n.values()) == {2}
     first_seeds = SEEDS[:2]
@@ -263,21 +272,19 @@ def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
 def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
     path = run / DATA / "erm/predictions.npz"
     whole = outputs(0, "model")["model"]
-    few = {}
-    for part, array in whole.items():
-        few[part] = array[:2]
+    few = {part: array[:2] for part, array in whole.items()}
     of_another_name = {"other": whole}
     for broken in (of_another_name, {"model": few}):
         save_predictions(path, broken)
         with refusal(r"erm.predictions\.npz"):
-            score_table(table(), FACTS, N_SEEDS, run)
+            scored(run)
     start = path.read_bytes()
     path.write_bytes(start[:100])
     with refusal(r"erm.predictions\.npz is damaged"):
-        score_table(table(), FACTS, N_SEEDS, run)
+        scored(run)
     path.unlink()
     with refusal("does not exist"):
-        score_table(table(), FACTS, N_SEEDS, run)
+        scored(run)
 
 
 def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
@@ -285,7 +292,7 @@ def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
     validation = made["model"]["validation"]
     validation[1, 0] = math.nan  # no metric uses it
     save_predictions(run / DATA / "erm/predictions.npz", made)
-    rows = score_table(table(), FACTS, N_SEEDS, run)
+    rows = scored(run)
     rows = rows[rows["method"] == "ERM"]
     failed = rows["seed"] == SEEDS[1]
     values_of_failed = rows.loc[failed, "value"]
@@ -322,7 +329,7 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
     facts_of_data = FACTS[DATA] | {"generator": generator}
     facts = {DATA: facts_of_data}
     iterations = table("iterations", rows=(row,))
-    scores = score_table(iterations, facts, N_SEEDS, run)
+    scores = scored(run, iterations, facts)
     indexed = scores.set_index(["setting", "metric", "seed"])
     cells = indexed["value"]
     coloured = generator == "colored_mnist"
@@ -349,7 +356,7 @@ def test_closed_forms_have_a_row_per_seed(run: Path) -> None:
     options = {"r2": 0.8}
     changed = {"generator": "classification", "options": options}
     facts = {DATA: FACTS[DATA] | changed}
-    rows = score_table(table(), facts, N_SEEDS, run)
+    rows = scored(run, facts=facts)
     is_reference = rows["learner"] == ""
     is_closed_form = is_reference & (rows["method"] != "ref: majority")
     closed_form_rows = rows[is_closed_form]
