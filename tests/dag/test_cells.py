@@ -1,19 +1,25 @@
 """Every cell of every table, again, from the configuration, the predictions and the
 labels."""
 
+import statistics
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from expected import CONFIG, METRICS, TABLES
 
+from kerhrm_paper.config.views import Row
 from kerhrm_paper.runs.arrays import load_arrays, load_records
 from kerhrm_paper.runs.predictions import Predictions
 
 pytestmark = pytest.mark.dag
 
 KEYS = ["setting", "method", "selection", "metric"]
+#: a number of a table, whatever setting shows it
+NUMBER = ["data", "learner", "method", "selection", "metric", "seed"]
 SCORED = [name for name in TABLES if CONFIG.tables[name].kind in METRICS]
 
 
@@ -35,11 +41,8 @@ def scores(results: Path, name: str) -> pd.DataFrame:
 def test_every_cell_stands_once(table: pd.DataFrame, name: str) -> None:
     assert set(table["table"]) == {name}
     assert not table.duplicated(KEYS).any()
-    assert (
-        not table[["setting", "method", "metric", "n_seeds", "data_source"]]
-        .isna()
-        .any(axis=None)
-    )
+    given = table[["setting", "method", "metric", "n_seeds", "data_source"]]
+    assert given.notna().all(axis=None)
 
 
 def test_numbers_of_a_small_preset_are_compared_with_nothing(
@@ -50,8 +53,9 @@ def test_numbers_of_a_small_preset_are_compared_with_nothing(
 
 
 def test_scores_have_every_seed(scores: pd.DataFrame) -> None:
-    n_seeds = scores.groupby(KEYS)["seed"].nunique()
-    assert (scores.groupby(KEYS)["seed"].size() == n_seeds).all()
+    seeds = scores.groupby(KEYS)["seed"]
+    n_seeds = seeds.nunique()
+    assert (seeds.size() == n_seeds).all()
     assert set(n_seeds) == {2}
     accuracies = scores["metric"].str.endswith("_acc")
     assert scores.loc[accuracies, "value"].between(0, 1).all()
@@ -59,45 +63,84 @@ def test_scores_have_every_seed(scores: pd.DataFrame) -> None:
     assert scores.loc[gaps, "value"].between(-1, 1).all()
 
 
-def values_again(
-    kind: str, outputs: dict[str, np.ndarray], folder: Path, seed: int
-) -> dict[tuple[str, str], float]:
-    """Metrics of one seed by the paper's formulas, by (test environment
-    or "", metric)."""
-    labels, _ = load_arrays(folder / "test_labels.npz")
-    train, meta = load_arrays(folder / "train.npz")
-    where = labels["environment"][seed]
-    if kind in ("accuracy", "shift"):
-        before = float(((outputs["train"] > 0) == (train["y"][seed] > 0)).mean())
-        hits = (outputs["test"] > 0) == (labels["y"][seed] > 0)
-        each = [float(hits[where == e].mean()) for e in range(where.max() + 1)]
+Values = dict[tuple[str, str], float]  #: by (test environment or "", metric)
+
+
+def by_environment(values: np.ndarray, environment: np.ndarray) -> list[float]:
+    """Mean in each test environment."""
+    numbers = range(environment.max() + 1)
+    return [float(values[environment == number].mean()) for number in numbers]
+
+
+class Outputs(NamedTuple):
+    """What a method outputs at the points of one seed; their data are in a folder."""
+
+    train: np.ndarray
+    test: np.ndarray
+    folder: Path
+    seed: int
+
+    def accuracies(self, kind: str) -> Values:
+        """By the paper's formulas, as the metrics of every kind."""
+        labels, _ = load_arrays(self.folder / "test_labels.npz")
+        train, meta = load_arrays(self.folder / "train.npz")
         names = meta["test_environments"]
+        label_is_positive = labels["y"][self.seed] > 0
+        hits = (self.test > 0) == label_is_positive
+        each = by_environment(hits, labels["environment"][self.seed])
         if kind == "shift":
-            return {(n, "test_acc"): a for n, a in zip(names, each, strict=True)}
+            shifts = zip(names, each, strict=True)
+            return {(name, "test_acc"): share for name, share in shifts}
+        label_is_positive = train["y"][self.seed] > 0
+        hits_of_training = (self.train > 0) == label_is_positive
+        before = float(hits_of_training.mean())
         # the first one is the paper's
         assert names[0] in ("r_test=0.10", "e_test=0.90")
-        values = dict(
-            zip(METRICS[kind], (before, each[0], each[0] - before), strict=True)
-        )
-        values["worst_acc"] = min(each)
-        return {("", metric): value for metric, value in values.items()}
-    squares = (outputs["test"].astype(float) - labels["y"][seed]) ** 2
-    unit = float(labels["unit"][seed]) ** 2  # of training prices, in that of all houses
-    errors = [
-        unit * float(np.mean(squares[where == e])) for e in range(where.max() + 1)
-    ]
-    if kind == "period":
+        first = each[0]
         return {
-            (n, "mse"): e
-            for n, e in zip(meta["test_environments"], errors, strict=True)
+            ("", "train_acc"): before,
+            ("", "test_acc"): first,
+            ("", "generalisation_gap"): first - before,
+            ("", "worst_acc"): min(each),
         }
-    mean = sum(errors) / len(errors)
-    spread = (sum((e - mean) ** 2 for e in errors) / (len(errors) - 1)) ** 0.5
-    return {
-        ("", "mean_error"): mean,
-        ("", "error_sd"): spread,
-        ("", "worst_error"): max(errors),
-    }
+
+    def errors(self, kind: str) -> Values:
+        labels, _ = load_arrays(self.folder / "test_labels.npz")
+        _, meta = load_arrays(self.folder / "train.npz")
+        residuals = self.test.astype(float) - labels["y"][self.seed]
+        # of training prices, in that of all houses
+        unit = float(labels["unit"][self.seed])
+        squares = (unit * residuals) ** 2
+        each = by_environment(squares, labels["environment"][self.seed])
+        if kind == "period":
+            periods = zip(meta["test_environments"], each, strict=True)
+            return {(name, "mse"): error for name, error in periods}
+        return {
+            ("", "mean_error"): statistics.fmean(each),
+            ("", "error_sd"): statistics.stdev(each),
+            ("", "worst_error"): max(each),
+        }
+
+
+def predictions_of(results: Path, row: Row) -> Iterator[tuple[str, str, Outputs]]:
+    """Title, name of the seed, and outputs of a row of a table."""
+    seeds = load_records(Predictions, results / row.predictions)
+    names = CONFIG.data(row.data).seeds.names
+    folder = results / row.data / "data"
+    for output, title in row.titles.items():
+        for seed, (one, name) in enumerate(zip(seeds, names, strict=True)):
+            train = one.output(output, "train")
+            test = one.output(output, "test")
+            yield title, name, Outputs(train, test, folder, seed)
+
+
+def by_setting(scores: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
+    """Values of each number by the settings that show it."""
+    found = {}
+    for number, rows in scores.groupby(NUMBER):
+        values = zip(rows["setting"], rows["value"], strict=True)
+        found[number] = dict(values)
+    return found
 
 
 @pytest.mark.parametrize("name", SCORED, indirect=True)
@@ -105,34 +148,20 @@ def test_scores_are_those_of_the_predictions(
     results: Path, scores: pd.DataFrame, name: str
 ) -> None:
     kind = CONFIG.tables[name].kind
-    keys = ["data", "learner", *KEYS, "seed"]
-    found = {
-        tuple(key): v for *key, v in scores[[*keys, "value"]].itertuples(index=False)
-    }
+    found = by_setting(scores)
     checked = 0
     for row in CONFIG.tables[name].rows:
-        predicted = load_records(Predictions, results / row.predictions)
-        replicates = CONFIG.data(row.data).seeds.names
-        folder = results / row.data / "data"
-        for output, title in row.titles.items():
-            for seed, (one, replicate) in enumerate(
-                zip(predicted, replicates, strict=True)
-            ):
-                outputs = {part: one.output(output, part) for part in ("train", "test")}
-                again = values_again(kind, outputs, folder, seed)
-                for (where, metric), value in again.items():
-                    key = (row.data, row.learner, title, row.selection, metric)
-                    match = [
-                        v
-                        for (d, le, s, m, sel, met, rep), v in found.items()
-                        if (d, le, m, sel, met) == key
-                        and rep == replicate
-                        and (where or s == row.setting)
-                        and (not where or where in s)
-                    ]
-                    assert match, key
-                    assert any(
-                        v == pytest.approx(value, rel=1e-6, abs=1e-9) for v in match
-                    )
-                    checked += 1
+        for title, seed, outputs in predictions_of(results, row):
+            of_labels = kind in ("accuracy", "shift")
+            again = outputs.accuracies(kind) if of_labels else outputs.errors(kind)
+            for (where, metric), value in again.items():
+                number = (row.data, row.learner, title, row.selection, metric, seed)
+                shown = found[number]
+                if where:
+                    match = [v for setting, v in shown.items() if where in setting]
+                else:
+                    match = [shown[row.setting]]
+                close = pytest.approx(value, rel=1e-6, abs=1e-9)
+                assert any(v == close for v in match), number
+                checked += 1
     assert checked >= 18
