@@ -4,7 +4,7 @@ labels."""
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -81,7 +81,7 @@ class Outputs(NamedTuple):
     seed: int
 
     def accuracies(self, kind: str) -> Values:
-        """By the paper's formulas, as the metrics of every kind."""
+        """By the paper's formulas; where shifts are shown, one in each environment."""
         labels, _ = load_arrays(self.folder / "test_labels.npz")
         train, meta = load_arrays(self.folder / "train.npz")
         names = meta["test_environments"]
@@ -105,6 +105,7 @@ class Outputs(NamedTuple):
         }
 
     def errors(self, kind: str) -> Values:
+        """By the paper's formulas; where periods are shown, one in each."""
         labels, _ = load_arrays(self.folder / "test_labels.npz")
         _, meta = load_arrays(self.folder / "train.npz")
         residuals = self.test.astype(float) - labels["y"][self.seed]
@@ -122,7 +123,7 @@ class Outputs(NamedTuple):
         }
 
 
-def predictions_of(results: Path, row: Row) -> Iterator[tuple[str, str, Outputs]]:
+def predictions_of(results: Path, row: Row) -> Iterator[tuple[str, int, Outputs]]:
     """Title, name of the seed, and outputs of a row of a table."""
     seeds = load_records(Predictions, results / row.predictions)
     names = CONFIG.data(row.data).seeds.names
@@ -134,9 +135,9 @@ def predictions_of(results: Path, row: Row) -> Iterator[tuple[str, str, Outputs]
             yield title, name, Outputs(train, test, folder, seed)
 
 
-def by_setting(scores: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
+def by_setting(scores: pd.DataFrame) -> dict[Any, dict[str, float]]:
     """Values of each number by the settings that show it."""
-    found = {}
+    found: dict[Any, dict[str, float]] = {}
     for number, rows in scores.groupby(NUMBER):
         values = zip(rows["setting"], rows["value"], strict=True)
         found[number] = dict(values)
