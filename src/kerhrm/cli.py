@@ -34,7 +34,7 @@ DESCRIPTION = (
 )
 EPILOG = "kerhrm COMMAND --help lists the options of a command."
 #: what stands above a report
-TEST_ROWS = "errors on rows that were held out"
+TEST_ROWS = "errors on rows that were held out (environments by membership)"
 #: those commands, with what each does
 OF_PAPER = {
     "explain": "print what made one cell of a table, as JSON",

@@ -19,11 +19,17 @@ from kerhrm.description.regressions import (
 from kerhrm.description.result import Description
 from kerhrm.description.rows import DescribedRows, environment_names
 from kerhrm.description.split import Split
+from kerhrm.description.spread import spread_along
 from kerhrm.description.stability import Relabel, stability
+from kerhrm.description.text import shortened
 from kerhrm.description.tree import separate
-from kerhrm.tables.wording import listed
+from kerhrm.tables.wording import listed, number
 
 BIMODAL = 0.05  #: p-value of the dip below which residuals are called bimodal
+#: Shift of the level, in standard deviations of ERM's errors, below which two groups of
+#: any sizes have one mode: normal noise of sd s in both has one up to a shift of 2 s
+#: (Behboodian, Technometrics 12, 1970), and pooled an sd of at most sqrt(2) s then
+ONE_MODE = math.sqrt(2)
 #: of ERM's residuals, in units of its errors on rows that it has not seen
 LEAST_RESIDUAL = 0.5
 
@@ -123,8 +129,8 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
     coefficients = slopes(regressions, names)
     if known.split == "mixture" and _out_of_sight(coefficients, changes):
         notes.append(
-            "no slope differs by so much that the pre-test would have seen it, if the "
-            "level stays the same"
+            "the slopes above differ by less than the table of smallest differences "
+            "names: the pre-test could not have seen this split"
         )
     sizes = np.average(memberships, axis=0, weights=rows.weights)
     if known.split == "mixture" and sizes.min() < FIFTH / 2:
@@ -233,10 +239,22 @@ def _notes(known: Known, found: Dip | None) -> list[str]:
                 "the level looks like this, and the pre-test does not see it"
             )
         elif known.split == "mixture":
+            shift = number(ONE_MODE * known.noise)
             notes.append(
-                f"residuals of ERM have one mode ({dip}): no sign of a hidden shift of "
-                "the level"
+                f"residuals of ERM have one mode ({dip}); so they have with a hidden "
+                f"shift of the level by {shift} or less"
             )
+    spread = None
+    if known.continuous and known.split == "mixture":
+        spread = spread_along(known.rows, known.residuals)
+    if spread is not None:
+        low, high = number(spread.low), number(spread.high)
+        name = shortened(spread.column)
+        notes.append(
+            f"residuals of ERM scatter along {name}: sd {low} in the fifth of the rows "
+            f"where it is lowest, {high} where it is highest; this alone makes splits "
+            "like the one above"
+        )
     split = known.mixture
     if split is not None:
         by_bic = f"{split.by_bic} by BIC, which asks what explains the rows best"

@@ -30,7 +30,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from kerhrm.description.regressions import independent_columns
+from kerhrm.description.regressions import (
+    independent_columns,
+    weighted_least_squares,
+)
 from kerhrm.description.rows import DescribedRows
 
 FIFTH = 0.2  #: share that ``visible`` is measured for
@@ -64,8 +67,9 @@ def smallest_changes(
     Returns
     -------
     DataFrame
-        A row for each column: ``sd``, ``known``, ``hidden``; NaN of one that is
-        constant or, where environments are known, a sum of others.
+        A row for each column: ``sd``; ``slope``, by least squares in all rows;
+        ``known`` and ``hidden``.  NaN of one that is constant or, but for ``hidden``, a
+        sum of others.
     """
     x = rows.x
     n = len(x)
@@ -75,6 +79,7 @@ def smallest_changes(
     varies = sd > 1e-12 * positive_sizes
     n_columns = len(sd)
     left = np.full(n_columns, math.nan)
+    slope = np.full(n_columns, math.nan)
     chosen = independent_columns(x)
     n_chosen = len(chosen)
     if n_chosen and n > n_chosen + 1:
@@ -86,6 +91,10 @@ def smallest_changes(
         correlations = scaled.T @ scaled / n
         inverse = np.linalg.inv(correlations)
         left[chosen] = sd[chosen] ** 2 / np.diag(inverse)
+        constant = np.ones(n)
+        design = np.column_stack([constant, scaled])
+        regression = weighted_least_squares(design, rows.y, rows.weights)
+        slope[chosen] = regression.coefficients[1:] / scales
     mean_square_of_weights = (rows.weights**2).mean()
     n_effective = n / mean_square_of_weights  # for weights of mean 1
     variance_of_design = n_effective * left * share * (1 - share)
@@ -95,6 +104,6 @@ def smallest_changes(
     variance_of_fifth = FIFTH * (1 - FIFTH)
     in_residual_sds = math.sqrt(visible / variance_of_fifth)
     hidden = residual_sd * in_residual_sds / spread
-    changes = {"sd": sd, "known": known, "hidden": hidden}
+    changes = {"sd": sd, "slope": slope, "known": known, "hidden": hidden}
     index = pd.Index(rows.names, name="column")
     return pd.DataFrame(changes, index)

@@ -15,6 +15,7 @@ MOST_COLUMNS = 5  #: whose smallest changes are shown
 NAME = 24  #: characters of a column's name
 ROW = 16  #: characters of a row's label
 SURE = 0.9  #: membership from which on a row is called clear
+SHARE = "share of rows"  #: mean membership
 CLEAR = "clear (90 % or more)"  #: share of an environment's rows that are
 NARROW = "95 % intervals, too narrow: the same rows made the split"
 SLOPES = "slopes that differ most, and the level at their means"
@@ -27,10 +28,11 @@ NO_CHANGES = (
 )
 #: headings of :attr:`Description.smallest_changes`
 SD = "sd of the column"
-KNOWN = "known environments"
+SLOPE = "slope in all rows"
+KNOWN = "if environments were noted"
 #: hidden environments are those that were detected, else a fifth of the rows
 AS_DETECTED = "hidden, as these"
-A_FIFTH = "a hidden fifth"
+A_FIFTH = "in a hidden fifth"
 
 
 def lines(description: "Description") -> list[str]:
@@ -55,7 +57,7 @@ def lines(description: "Description") -> list[str]:
         found += ["", told_apart(d), *rules]
     if not d.detected:
         table_of_changes = changes_of(d)
-        if table_of_changes.shape[1] > 1:
+        if _tells(table_of_changes):
             found += ["", CHANGES, *_table_lines(table_of_changes)]
         else:
             found += ["", NO_CHANGES]
@@ -87,7 +89,7 @@ def to_html(description: "Description") -> str:
     if d.tree is not None:
         parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     changes = changes_of(d)
-    if changes.shape[1] > 1:
+    if _tells(changes):
         parts += [_paragraph(CHANGES), _scrolling(changes, "column")]
     else:
         parts.append(_paragraph(NO_CHANGES))
@@ -142,6 +144,7 @@ def table_of(description: "Description") -> pd.DataFrame:
         is_sure = of_members >= SURE
         sure = f"{is_sure.mean():.0%}" if size else NONE
         line = {
+            SHARE: f"{environment['share']:.0%}",
             "likeliest for": f"{counted(size)} ({size / total:.0%})",
             CLEAR: sure,
             "sd of noise": number(environment["noise"]),
@@ -208,12 +211,17 @@ def changes_of(description: "Description") -> pd.DataFrame:
         changes = changes.loc[list(in_order)]
     fitted = description.detected and description.split == "fit"
     hidden = AS_DETECTED if fitted else A_FIFTH
-    headings = {"sd": SD, "known": KNOWN, "hidden": hidden}
+    headings = {"sd": SD, "slope": SLOPE, "known": KNOWN, "hidden": hidden}
     first_columns = changes.iloc[:MOST_COLUMNS]
     shown = first_columns.rename(columns=headings)
     names = [shortened(name) for name in shown.index]
     shown.index = pd.Index(names)
     return shown.map(number)
+
+
+def _tells(changes: pd.DataFrame) -> bool:
+    """Whether a table of smallest changes holds any."""
+    return not {KNOWN, A_FIFTH, AS_DETECTED}.isdisjoint(changes.columns)
 
 
 def shortened(name: object) -> str:

@@ -283,18 +283,23 @@ def _verdict(
         return f"environments {found}; KerHRM predicts", []
     better = "KerHRM" if by_losses.now > by_losses.share else "ERM, the ordinary model,"
     mixed = f"for rows mixed like these {better} predicts better"
+    if better != "KerHRM":
+        mixed += " (options={'margin': 1} takes it)"
     return f"environments {found}; {mixed}; {by_losses}", []
 
 
 def _limits(result: HeterogeneityResult | None) -> tuple[str, ...]:
-    """What the pre-test leaves open where it has detected nothing."""
-    if result is None or result.detected or np.isnan(result.visible):
+    """What the pre-test leaves open."""
+    if result is None or np.isnan(result.visible):
         return ()
+    blind = f"environments that {BLIND} of the rows"
+    if result.detected:
+        return (f"further {blind}",)
     weaker = (
-        f"weaker ones: of {result.n_points} rows a fifth with a slope that flips is "
-        f"seen if it makes up some {result.visible:.0%} of the residual variance"
+        f"weaker ones: where a slope flips in a fifth of {result.n_points} rows, it is "
+        f"seen if it makes some {result.visible:.0%} of the variance that ERM leaves"
     )
-    return f"environments that {BLIND} of the rows", weaker
+    return blind, weaker
 
 
 def _mark(model: Any, split: str, detected: bool, continuous: bool, exact: bool) -> str:

@@ -19,6 +19,8 @@ from kerhrm.tables.wording import number
 ALL = "all rows"  #: the first row of a comparison
 #: share by which KerHRM's error in the worst environment must be below ERM's
 MARGIN = 0.1
+#: reason for ERM where the margin leaves KerHRM no error at all
+ASKED_FOR = "options={'margin': 1} asks for it"
 #: KerHRM costs something where its share of wrong labels is larger by more than this
 COST = 0.01
 #: share of ERM's error in the worst environment that may then be left: more where
@@ -90,9 +92,11 @@ def worse_than_constant(
     if beside_erm:
         is_worse &= ~(environments & (ours < report["ERM"]))
     if len(worse := report.index[is_worse]):
-        than = "hardly better" if task == "classification" else "worse"
         first = worse[0]
-        times = _times_a_constant(report.loc[first], task)
+        errors = report.loc[first]
+        hardly = task == "classification" and errors["KerHRM"] <= errors["constant"]
+        than = "hardly better" if hardly else "worse"
+        times = _times_a_constant(errors, task)
         return f"KerHRM is {than} than a constant ({first}: {times})"
     return None
 
@@ -106,7 +110,7 @@ def _times_a_constant(errors: pd.Series, task: Task) -> str:
     ratio = errors["KerHRM"] / constant
     if task == "regression":
         ratio = math.sqrt(ratio)
-    return f"{ratio:.2g} times its error"
+    return f"{ratio:.2g} times the constant's error"
 
 
 def not_better(
@@ -137,6 +141,8 @@ def not_better(
     doubt : Series or None
         Standard errors of KerHRM's error less the constant's, of the same parts.
     """
+    if margin == 1:
+        return ASKED_FOR
     share = BESIDE_OF_ALL if task == "classification" else BESIDE_CONSTANT
     # where a slope flips numbers may hardly vary, and a constant is better than both;
     # of labels a constant is all that tells environments from wrong labels

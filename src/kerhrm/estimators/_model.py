@@ -23,7 +23,7 @@ from kerhrm.estimators._base import (
     threads_for,
 )
 from kerhrm.estimators._fitted import FittedInvariant
-from kerhrm.estimators._guard import not_detected, price
+from kerhrm.estimators._guard import ASKED_FOR, not_detected, price
 from kerhrm.estimators._parameters import FitOptions, fit_options
 from kerhrm.estimators._start import GivenRows, ReadRows, points_of, read_rows
 from kerhrm.estimators._steps import (
@@ -198,9 +198,10 @@ class InvariantEstimator(FittedInvariant):
 
     def _predict_as_erm(self, prepared: Prepared, reason: str) -> None:
         """Predict as ERM in closed form, of all rows."""
-        parameter = "if_not_detected" if self._inferred is None else "if_not_better"
-        text = f"{reason}; predicting as ERM: {parameter}='fit' keeps KerHRM"
-        warn(text, HeterogeneityNotDetectedWarning)
+        if reason != ASKED_FOR:
+            parameter = "if_not_detected" if self._inferred is None else "if_not_better"
+            text = f"{reason}; predicting as ERM: {parameter}='fit' keeps KerHRM"
+            warn(text, HeterogeneityNotDetectedWarning)
         rows = prepared.rows.without_auxiliary()
         inputs, _ = points_of(self, rows, hold_out=False)
         if self._inferred is None:

@@ -296,6 +296,9 @@ def facts(model: Any) -> dict[str, str]:
         return lines
     shares = ", ".join(f"{share:.0%}" for share in model._shares)
     lines["environments"] = f"{shares} of the rows, by mean membership"
+    asked_for = model.n_environments
+    if asked_for is not None and asked_for > len(model._shares):
+        lines["environments"] += f"; of {asked_for} asked for the others are empty"
     if model.predictor_ == "erm":
         lines["environments"] += "; found, but they do not help"
         if model._losses is not None:

@@ -46,7 +46,7 @@ def rootogram(description: Any, *, ax: "Axes | None" = None) -> "Axes":
             heights[name],
             width,
             color=style(e)["color"],
-            label=entry(f"{name} ({share:.0%} of the rows)"),
+            label=entry(f"{name} (share {share:.0%})"),
         )
     ends = [interval.right for interval in heights.index]
     ticks = [f"{edge:.1f}" for edge in (0.0, *ends)]

@@ -45,7 +45,7 @@ def points(
             alpha=opacity,
             linewidths=0,
             zorder=2 + 0.01 * behind,
-            label=entry(f"{name} ({share:.0%} of the rows)"),
+            label=entry(f"{name} (likeliest for {share:.0%})"),
         )
         if lines:
             line = LinearRegression()

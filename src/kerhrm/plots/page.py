@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 #: on the page, for those who read it first
 WORDS = (
     "ERM is one model for all rows. An environment is a group of rows that KerHRM has "
-    "inferred, and a membership the probability that a row belongs to it."
+    "inferred, and a membership the probability that a row belongs to it: rows of an "
+    "environment are sums of memberships in the table of errors."
 )
 MAX_ROWS = 60  #: of errors in the picture; the table has all
 
@@ -34,7 +35,10 @@ def page(checked: Checked, title: str, description: Description) -> str:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # a box for a letter is no trouble
         warnings.simplefilter("ignore", KerhrmWarning)  # as in the report
-        of_errors = _image(errors(checked), "errors of the models, by environment")
+        of_errors = ""
+        if len(checked.report.shown) > 1:  # of one row the table says as much
+            figure = errors(checked)
+            of_errors = _image(figure, "errors of the models, by environment")
         found = _found(checked, description)
     heading = html.escape(title)
     report = checked.report.to_html()
@@ -46,7 +50,7 @@ def page(checked: Checked, title: str, description: Description) -> str:
         "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"
         "div{overflow-x:auto}div,figure{margin:1em 0}</style>"
         f"<main><h1>{heading}</h1>"
-        f"<h2>What was found</h2>{found}<p>{WORDS}</p>"
+        f"<h2>What was found</h2><p>{WORDS}</p>{found}"
         f"<h2>Errors on rows that were held out</h2>{report}"
         f"{of_errors}</main>"
     )
@@ -70,7 +74,9 @@ def _found(checked: Checked, description: Description) -> str:
             auxiliary=checked.auxiliary_test,
             ax=ax,
         )
-        text = "test rows: the target over the column whose slopes differ most"
+        text = "test rows: the target over one column alone, whose slopes differ most"
+        if hasattr(checked.model, "classes_"):
+            text += ". The target has sorted the rows: without groups it looks alike"
         parts.append(_image(figure, text))
     if description.rootogram is not None:
         figure, ax = _figure()

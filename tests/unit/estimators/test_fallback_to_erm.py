@@ -242,7 +242,8 @@ def test_a_regression_may_be_worse_than_the_constant_by_chance() -> None:
     }
     table = pd.DataFrame(errors, rows)
     reason = not_better(table, "regression", None, 5)
-    assert "worse than a constant (environment 0: 1.1 times its error)" in str(reason)
+    told = "worse than a constant (environment 0: 1.1 times the constant's error)"
+    assert told in str(reason)
     doubt = pd.Series([0.1, 0.25, 0.1], rows)
     reason_with_doubt = not_better(table, "regression", None, 5, doubt)
     assert reason_with_doubt is None
@@ -258,6 +259,9 @@ def test_numbers_that_hardly_vary_in_an_environment_are_no_reason_for_erm() -> N
     table = pd.DataFrame(errors, ["all rows", "environment 0"])
     assert not_better(table, "regression", None, 5) is None
     reason = not_better(table / 10, "classification", None, 50)
+    assert "KerHRM is worse than a constant" in str(reason)
+    beside = table.assign(KerHRM=[1.0, 0.98])
+    reason = not_better(beside / 10, "classification", None, 50)
     assert "hardly better than a constant" in str(reason)
     alike = table.assign(constant=[3.0, 0.0])
     reason = not_better(alike / 10, "classification", None, 50)
@@ -334,9 +338,11 @@ def test_the_price_of_labels_is_told() -> None:
     assert "against ERM's" in message
 
     erm = KerHRMClassifier(**SMALL, options={"margin": 1.0})
-    with pytest.warns(HeterogeneityNotDetectedWarning):
+    with warnings.catch_warnings(action="error"):  # it was asked for
         erm.fit(x, y)
     assert erm.predictor_ == "erm"
+    description = erm.describe(stability=0)
+    assert "options={'margin': 1} asks for it" in description.verdict
 
 
 def test_the_standard_error_is_that_of_a_mean() -> None:

@@ -129,8 +129,8 @@ def test_lines_of_numbers_are_least_squares(numbers: Any) -> None:
         assert slope == pytest.approx(fit.coef_)
         is_inside = model.environments_ == e
         share = is_inside.mean()
-        expected_words.append(f"environment {e} ({share:.0%}")
-    assert words_before(ax, " of") == expected_words
+        expected_words.append(f"environment {e} (likeliest for {share:.0%})")
+    assert words(ax) == expected_words
 
 
 def test_given_environments_stand_for_an_estimator(numbers: Any) -> None:
