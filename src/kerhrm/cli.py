@@ -312,6 +312,8 @@ def _check(options: argparse.Namespace) -> None:
         check_output(PAGE, options.html, options.csv)
     if options.memberships is not None:
         check_output(MEMBERSHIPS, options.memberships, options.csv)
+    # threads that wait for each other do not keep a core from other processes
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from kerhrm.check import check, read_table
 
     table = read_table(

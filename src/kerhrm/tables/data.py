@@ -173,6 +173,7 @@ def _unreadable(X: Any, error: Exception) -> Exception:
     text = str(error)
     if "feature names" in text.casefold():  # scikit-learn's lists of columns
         return error
+    refuse_others(X)
     cells = hasattr(X, "iloc") or isinstance(error, ValueError)
     refusal = _not_a_number(X) if cells else None
     if refusal is not None:
@@ -183,7 +184,6 @@ def _unreadable(X: Any, error: Exception) -> Exception:
         problem = f"X has a number that float64 cannot hold ({reason})"
         return KerhrmError(problem, HINT)
     kind = InputTypeError if isinstance(error, TypeError) else KerhrmError
-    refuse_others(X)
     hint = HINT
     if isinstance(X, pd.Series):
         reason = "got a Series instead of a table"

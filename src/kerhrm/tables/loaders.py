@@ -21,7 +21,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import InputTypeError, KerhrmError, shown
 from kerhrm.tables.arrays import family, plain
 
 #: what is read as a loader, or refused with its cure
@@ -71,7 +71,7 @@ def unloaded(X: Any, y: Any = None, *, needs_y: bool = True) -> tuple[Any, Any]:
 
 
 def refuse_others(X: Any) -> None:
-    """Refuse what only leads to a table: a path, or a list with a loader in it."""
+    """Refuse what only leads to a table: a path, a loader in a list, batches."""
     what = "X must be a table or a loader"
     if isinstance(X, str | os.PathLike):
         hint = "give np.load(path), or kerhrm.check.read_table(path) of a CSV file"
@@ -79,6 +79,13 @@ def refuse_others(X: Any) -> None:
     if isinstance(X, list | tuple) and any(isinstance(part, LOADERS) for part in X):
         problem = f"{what}; got a list with a loader in it"
         raise KerhrmError(problem, "give the loader itself")
+    hint = "give a DataLoader, or one array: np.concatenate of the batches' rows"
+    if isinstance(X, Iterator):
+        raise InputTypeError(f"{what}; got a {type(X).__name__}", hint)
+    if isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple):
+        dimensions = [getattr(part, "ndim", 0) for part in X[0]]
+        if dimensions and dimensions[0] > 1:
+            raise KerhrmError(f"{what}; got a list of batches", hint)
 
 
 def _read(

@@ -1,5 +1,6 @@
 """``kerhrm check``: a CSV file in, a report and a page out."""
 
+import os
 import re
 import warnings
 from pathlib import Path
@@ -197,6 +198,20 @@ def test_the_fit_is_described_first_and_on_the_page(
     without_page, _, _ = shown.partition("\n\nopen ")
     again = capsys.readouterr().out
     assert again == without_page + "\n"
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "PASSIVE"), ("x", "x")])
+def test_threads_that_wait_leave_their_core(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str | None, expected: str
+) -> None:
+    """PyTorch's OpenMP reads it at its import, which the command has before it."""
+    name = "OMP_WAIT_POLICY"
+    monkeypatch.setenv(name, str(given))
+    if given is None:
+        monkeypatch.delenv(name)
+    missing = tmp_path / "none.csv"
+    assert main(["check", str(missing), "--target", "y"]) == 1
+    assert os.environ[name] == expected
 
 
 def test_the_task_may_be_given(plain: pd.DataFrame) -> None:

@@ -318,6 +318,15 @@ def test_a_loader_in_a_list_is_told() -> None:
         model.fit([rows])
 
 
+def test_batches_without_a_loader_are_told() -> None:
+    model = KerHRMClassifier(**SMALL)
+    rows = loader(LABELS.x, LABELS.y)
+    with refusal("got a generator; give a DataLoader, or one array"):
+        model.fit(batch for batch in rows)
+    with refusal("got a list of batches; give a DataLoader, or one array"):
+        model.fit(list(rows))
+
+
 def test_embeddings_with_nan_are_told_by_column_and_row() -> None:
     x = LABELS.x.astype(np.float32)
     x[17, 1] = np.nan
