@@ -264,8 +264,8 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--environments",
         type=int,
-        help="number of environments; default: 2 of two labels, else 1 to 5, by "
-        "held-out likelihood",
+        help="number of environments at most, as empty ones are left out; default: 2 "
+        "of two labels, else 1 to 5, by held-out likelihood",
     )
     check.add_argument(
         "--task", help="classification or regression; default: by the target's values"

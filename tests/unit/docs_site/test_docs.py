@@ -37,7 +37,9 @@ WITHOUT_PARAMETERS = {
 
 
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if "```python" in p.read_text()], ids=str
+    "page",
+    [page for page in PAGES if "```python" in page.read_text()],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_python_blocks_run(
     page: Path,
