@@ -32,7 +32,8 @@ def released_loop(module: nn.Module, x: Tensor) -> Tensor:
     """
     module.zero_grad()
     parameters = list(module.parameters())
-    n_weights = sum(weights.numel() for weights in parameters)
+    sizes = [weights.numel() for weights in parameters]
+    n_weights = sum(sizes)
     outputs = module(x).squeeze(-1)
     phi = torch.zeros(len(x), n_weights)
     for row, output in zip(phi, outputs, strict=True):
@@ -57,10 +58,12 @@ def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
         return of_point.sum()
 
     gradients = vmap(grad(output), in_dims=(None, 0))
-    n_weights = sum(weights.numel() for weights in parameters.values())
+    sizes = [weights.numel() for weights in parameters.values()]
+    n_weights = sum(sizes)
     phi = torch.empty(len(x), n_weights)
-    blocks = zip(x.split(chunk), phi.split(chunk), strict=True)
-    for points, rows in blocks:
+    blocks = x.split(chunk)
+    blocks_of_phi = phi.split(chunk)
+    for points, rows in zip(blocks, blocks_of_phi, strict=True):
         by_name = gradients(parameters, points)
         flat = [gradient.flatten(1) for gradient in by_name.values()]
         torch.cat(flat, dim=1, out=rows)

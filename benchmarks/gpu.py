@@ -64,19 +64,24 @@ def main(arguments: list[str]) -> int:
     end = time.monotonic() + 60 * asked.minutes
     failed = []
     first, *others = PARTS  # the card's name, which all reports need
-    for part in dict.fromkeys([first, *(asked.parts or others)]):
+    chosen = asked.parts or others
+    for part in dict.fromkeys([first, *chosen]):
         if part in load(target):
             continue
-        seconds = min(PART_SECONDS, end - time.monotonic())
+        left = end - time.monotonic()
+        seconds = min(PART_SECONDS, left)
         if seconds <= 0 or not measured(part, target, seconds):
             failed.append(part)
     found = load(target)
     if found:
-        draw(found, target.with_suffix(".png"))
-        print("\n".join([*lines(found), *together(found)]))
+        picture = target.with_suffix(".png")
+        draw(found, picture)
+        report = [*lines(found), *together(found)]
+        print("\n".join(report))
     if failed:
-        print(f"benchmarks.gpu: not measured: {', '.join(failed)}", file=sys.stderr)
-    return len(failed) > 0
+        names = ", ".join(failed)
+        print(f"benchmarks.gpu: not measured: {names}", file=sys.stderr)
+    return bool(failed)
 
 
 def check_card() -> None:
@@ -102,10 +107,12 @@ def measured(part: str, target: Path, seconds: float) -> bool:
     except subprocess.SubprocessError as error:
         print(f"benchmarks.gpu: {part}: {error}", file=sys.stderr)
         return False
-    *_, last_line = done.stdout.decode().splitlines()
+    seconds_taken = time.monotonic() - start
+    printed = done.stdout.decode()
+    *_, last_line = printed.splitlines()
     found = load(target)
     found[part] = {
-        "seconds": round(time.monotonic() - start, 1),
+        "seconds": round(seconds_taken, 1),
         "rows": json.loads(last_line),
     }
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +124,8 @@ def measured(part: str, target: Path, seconds: float) -> bool:
 def part(name: str) -> None:
     """Print the rows of one part, as JSON on the last line; the CPU uses all cores."""
     torch.set_num_threads(gpu_cases.CORES)
-    found = PARTS[name]()
+    measure = PARTS[name]
+    found = measure()
     print(json.dumps(found), flush=True)
 
 
@@ -125,7 +133,8 @@ def load(path: Path) -> dict[str, Any]:
     """Parts that are done."""
     if not path.exists():
         return {}
-    loaded: dict[str, Any] = json.loads(path.read_text())
+    text = path.read_text()
+    loaded: dict[str, Any] = json.loads(text)
     return loaded
 
 
@@ -144,10 +153,12 @@ def lines(found: dict[str, Any]) -> list[str]:
     for row in rows(found):
         facts = []
         for name, value in row.items():
-            if name not in ("part", "task") and value is not None:
-                text = f"{value:.3g}" if isinstance(value, float) else value
-                facts.append(f"{name} {text}")
-        listed.append(f"{row['part']}: {row['task']}: {', '.join(facts)}")
+            if name in ("part", "task") or value is None:
+                continue
+            text = f"{value:.3g}" if isinstance(value, float) else value
+            facts.append(f"{name} {text}")
+        joined = ", ".join(facts)
+        listed.append(f"{row['part']}: {row['task']}: {joined}")
     return listed
 
 
@@ -157,7 +168,9 @@ def compared(found: dict[str, Any]) -> pd.DataFrame:
     Of several ways on one device the fastest counts.
     """
     table = pd.DataFrame(rows(found))
-    timed = table[table["seconds"].notna() & table["device"].isin(["card", "cpu"])]
+    has_seconds = table["seconds"].notna()
+    on_either = table["device"].isin(["card", "cpu"])
+    timed = table[has_seconds & on_either]
     best = timed.groupby(["task", "device"], sort=False)["seconds"].min()
     by_device = best.unstack("device").dropna()
     return by_device.assign(ratio=by_device["cpu"] / by_device["card"])
@@ -169,16 +182,19 @@ def together(found: dict[str, Any]) -> list[str]:
         return []
     table = compared(found)
     tasks = [f"networks of {gpu_jobs.SEEDS} seeds"]
+    smallest = min(gpu_cases.N)
     for step in ("M_c", "M_p"):
-        tasks.append(f"{step}, n = {min(gpu_cases.N)}, as in Table 4")
+        tasks.append(f"{step}, n = {smallest}, as in Table 4")
     sums = []
     for n in gpu_cases.N:
         stages = ("tangent features", "Gram matrix", f"top-{gpu_cases.K} SVD")
         of_features = [f"{stage}, n = {n}" for stage in stages]
         chosen = [*of_features, *tasks]
         card, cpu = table.loc[chosen, ["card", "cpu"]].sum()
-        times = f"card {card:.3g} s, cpu {cpu:.3g} s, {cpu / card:.3g} times as fast"
-        sums.append(f"together: {'; '.join(chosen)}: {times}")
+        ratio = cpu / card
+        times = f"card {card:.3g} s, cpu {cpu:.3g} s, {ratio:.3g} times as fast"
+        summed = "; ".join(chosen)
+        sums.append(f"together: {summed}: {times}")
     return sums
 
 
@@ -190,7 +206,8 @@ def draw(found: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     table = compared(found)
-    facts = {row["task"]: row.get("value") for row in found["machine"]["rows"]}
+    of_machine = found["machine"]["rows"]
+    facts = {row["task"]: row.get("value") for row in of_machine}
     facts["cpu"] = facts["cores"]
     size = (5.5, 0.33 * len(table) + 1.1)
     fig, axes = plt.subplots(figsize=size, layout="constrained")
@@ -201,8 +218,9 @@ def draw(found: dict[str, Any], path: Path) -> None:
         axes.plot(table[device], places, label=facts[device], **look)
     names = []
     for task, row in table.iterrows():
-        sooner = "card" if row["ratio"] > 1 else "cores"
-        times = max(row["ratio"], 1 / row["ratio"])
+        ratio = row["ratio"]
+        sooner = "card" if ratio > 1 else "cores"
+        times = max(ratio, 1 / ratio)
         digits = 0 if times >= 10 else 1
         in_words = str(task)
         for step, words in STEPS.items():

@@ -57,7 +57,8 @@ def timed(
         start = time.perf_counter()
         result = work()
         synchronise()
-        found.append(time.perf_counter() - start)
+        end = time.perf_counter()
+        found.append(end - start)
     return min(found), result
 
 
@@ -90,17 +91,20 @@ def machine() -> list[Row]:
     if CARD != "cpu":
         query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
         driver = subprocess.run(query, capture_output=True, text=True, check=False)
+        card = torch.cuda.get_device_properties(0)
         facts = {
             "card": torch.cuda.get_device_name(),
-            "card memory, GB": torch.cuda.get_device_properties(0).total_memory / 1e9,
+            "card memory, GB": card.total_memory / 1e9,
             "driver": driver.stdout.strip(),
         }
     cpu = platform.processor()
     described = Path("/proc/cpuinfo")
     if described.exists():
         lines = described.read_text().splitlines()
-        names = [line.partition(":")[2] for line in lines if "model name" in line]
-        cpu = names[0].strip() if names else cpu
+        named = [line for line in lines if "model name" in line]
+        for line in named[:1]:
+            _, _, name = line.partition(":")
+            cpu = name.strip()
     facts |= {
         "cores": f"{CORES} cores, {cpu}",
         "torch": torch.__version__,
@@ -111,13 +115,13 @@ def machine() -> list[Row]:
     for device, where in DEVICES.items():
         for dtype in (torch.float32, torch.float64):
             n = side if device == "card" else side // 2
-            found.append(
-                {
-                    "task": f"product of ({n}, {n}), {dtype}".replace("torch.", ""),
-                    "device": device,
-                    "tflops": product_rate(where, (n, n, n), dtype),
-                }
-            )
+            name = str(dtype).removeprefix("torch.")
+            row = {
+                "task": f"product of ({n}, {n}), {name}",
+                "device": device,
+                "tflops": product_rate(where, (n, n, n), dtype),
+            }
+            found.append(row)
     return found
 
 
@@ -129,7 +133,8 @@ def features() -> list[Row]:
         for device, where in DEVICES.items():
             of_device, results[device] = _features(n, device, where)
             found += of_device
-        found.append({"task": f"agreement, n = {n}", **_differences(*results.values())})
+        differences = _differences(*results.values())
+        found.append({"task": f"agreement, n = {n}", **differences})
     return found
 
 
@@ -146,8 +151,13 @@ def _features(
     found: list[Row] = []
 
     def add(task: str, seconds: float, **facts: Any) -> None:
-        row = {"task": f"{task}, n = {n}", "device": device, "seconds": seconds}
-        found.append({**row, "peak_gb": peak_gb(), **facts})
+        row = {
+            "task": f"{task}, n = {n}",
+            "device": device,
+            "seconds": seconds,
+            "peak_gb": peak_gb(),
+        }
+        found.append(row | facts)
 
     seconds, (phi, _) = timed(lambda: extract(network, x), rounds, warm)
     add("tangent features", seconds, p=p)
@@ -157,13 +167,14 @@ def _features(
     tflop = product_tflop(phi, n_rows)
     shape = (min(n_rows, n), n, WIDTH)
     rate = product_rate(where, shape)
+    reached = tflop / seconds
     add(
         "Gram matrix",
         seconds,
         shape=f"blocks of {n_rows} rows; products ({shape[0]}, {WIDTH}) ({n}, {WIDTH})",
-        tflops=tflop / seconds,
+        tflops=reached,
         gemm_tflops=rate,
-        gemm_share=tflop / seconds / rate,
+        gemm_share=reached / rate,
     )
     seconds, (u, s) = timed(lambda: reduce(gram, K), rounds, warm)
     add(f"top-{K} SVD", seconds)
@@ -186,18 +197,21 @@ def product_tflop(phi: FactoredNTF, n_rows: int) -> float:
     widths += sum(delta.shape[1] for delta in phi.deltas[:-1])
     entries = 0
     for start in range(0, n, n_rows):
-        entries += min(n_rows, n - start) * (n - start)
+        left = n - start
+        entries += min(n_rows, left) * left
     return 2e-12 * entries * widths
 
 
 def _differences(on_card: tuple[Tensor, Tensor], on_cpu: tuple[Tensor, Tensor]) -> Row:
     u, s = on_card
     u_cpu, s_cpu = on_cpu
-    relative = (s - s_cpu).abs() / s_cpu
-    leftover = u - u_cpu @ (u_cpu.mT @ u)
+    differences = (s - s_cpu).abs()
+    relative = differences / s_cpu
+    inside = u_cpu @ (u_cpu.mT @ u)
+    outside = torch.linalg.matrix_norm(u - inside, 2)
     return {
         "singular_values": float(relative.max()),
-        "subspace": float(torch.linalg.matrix_norm(leftover, 2)),
+        "subspace": float(outside),
     }
 
 
@@ -221,10 +235,12 @@ def iteration() -> list[Row]:
             responsibilities.append(newest.train.cpu())
             for row in rows:
                 task = f"{row['task']}, n = {n}, {which}"
-                found.append({**row, "task": task, "device": device, "k": options.k})
+                named = {"task": task, "device": device, "k": options.k}
+                found.append(row | named)
         if len(responsibilities) == 2:
             on_card, on_cpu = responsibilities
-            largest = float((on_card - on_cpu).abs().max())
+            differences = (on_card - on_cpu).abs()
+            largest = float(differences.max())
             task = f"agreement of responsibilities, n = {n}, {which}"
             found.append({"task": task, "largest": largest})
     return found
@@ -261,19 +277,19 @@ def transfers() -> list[Row]:
     for name, work in works.items():
         work()
         counted, n_steps = _copies(work)
-        sizes = [size for size in counted if size > 8]
-        found.append(
-            {
-                "task": f"copies to the host, {name}",
-                "device": "card",
-                "copies": len(counted),
-                "bytes": sum(counted),
-                "arrays": len(sizes),
-                "largest": max(counted, default=0),
-                # recorded once, and replayed as a graph
-                "steps": STEPS if name == "network" else n_steps,
-            }
-        )
+        arrays = [size for size in counted if size > 8]
+        if name == "network":  # recorded once, and replayed as a graph
+            n_steps = STEPS
+        row = {
+            "task": f"copies to the host, {name}",
+            "device": "card",
+            "copies": len(counted),
+            "bytes": sum(counted),
+            "arrays": len(arrays),
+            "largest": max(counted, default=0),
+            "steps": n_steps,
+        }
+        found.append(row)
     return found
 
 
@@ -291,9 +307,11 @@ def _copies(work: Callable[[], Any]) -> tuple[list[int], int]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
         profile.export_chrome_trace(str(path))
-        events = json.loads(path.read_text())["traceEvents"]
+        trace = json.loads(path.read_text())
+    events = trace["traceEvents"]
     sizes = []
-    counts = dict.fromkeys(("aten::linalg_cholesky_ex", "aten::linalg_lu_factor_ex"), 0)
+    steps = "aten::linalg_cholesky_ex", "aten::linalg_lu_factor_ex"
+    counts = dict.fromkeys(steps, 0)
     for event in events:
         name = event.get("name", "")
         if event.get("cat") == "gpu_memcpy" and "DtoH" in name:
