@@ -24,7 +24,8 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
         lacking = inputs.intersection(missing())
         if lacking:
             names = ", ".join(sorted(lacking))
-            item.add_marker(pytest.mark.skip(f"missing: {names}"))
+            skipped = pytest.mark.skip(f"missing: {names}")
+            item.add_marker(skipped)
 
 
 def rate(n: int) -> float:
@@ -41,7 +42,8 @@ def gemm() -> float:
     """GFLOP/s of square float32 products: the best of some, at their best size."""
     torch.set_num_threads(THREADS)
     sizes = (64,) if TINY else (512, 1024, 2048, 4096)
-    return max(rate(n) for n in sizes)
+    rates = [rate(n) for n in sizes]
+    return max(rates)
 
 
 @pytest.fixture
