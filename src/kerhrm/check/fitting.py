@@ -131,7 +131,8 @@ def check(  # noqa: PLR0913  (options of the command)
         model.fit(X, y.iloc[train], **of_train)
         report = model.report(X_test, y.iloc[test], groups, **of_test)
     columns = f"{counted(X.shape[1], 'column')} after encoding"
-    facts = {"rows": f"{len(train)} train, {len(test)} test, {columns}"}
+    drawn = f"{len(train)} train, {len(test)} test by seed {seed}"
+    facts = {"rows": f"{drawn}, {columns}"}
     facts |= facts_of_rows(data, train, len(table), left_out)
     facts |= report.facts
     facts |= facts_of_columns(data, roles, table, test=test, groups=groups)
