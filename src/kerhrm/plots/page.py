@@ -50,7 +50,7 @@ def page(checked: Checked, title: str, description: Description) -> str:
         "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"
         "div{overflow-x:auto}div,figure{margin:1em 0}</style>"
         f"<main><h1>{heading}</h1>"
-        f"<h2>What was found</h2><p>{WORDS}</p>{found}"
+        f"<h2>What was found</h2>{found}"
         f"<h2>Errors on rows that were held out</h2>{report}"
         f"{of_errors}</main>"
     )
@@ -62,7 +62,7 @@ def _found(checked: Checked, description: Description) -> str:
     parts = [verdict, end]
     if checked.doubts is not None:
         parts.append(f"<p>{html.escape(checked.doubts)}</p>")
-    parts.append(rest)
+    parts += [f"<p>{WORDS}</p>", rest]
     feature = _most_different(checked, description)
     if feature is not None:
         figure, ax = _figure()
