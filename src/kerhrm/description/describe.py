@@ -232,21 +232,34 @@ def _notes(known: Known, found: Dip | None) -> list[str]:
     """Lines on the residuals, and on the number of components."""
     notes = []
     if found is not None:
-        dip = f"dip {found.dip:.3f}, p = {found.p_value:.2g}"
-        if found.p_value < BIMODAL:
-            notes.append(
-                f"residuals of ERM have more than one mode ({dip}): a hidden shift of "
-                "the level looks like this, and the pre-test does not see it"
-            )
-        elif known.split == "mixture":
-            shift = number(ONE_MODE * known.noise)
-            notes.append(
-                f"residuals of ERM have one mode ({dip}); so they have with a hidden "
-                f"shift of the level by {shift} or less"
-            )
-    spread = None
-    if known.continuous and known.split == "mixture":
-        spread = spread_along(known.rows, known.residuals)
+        notes += _on_residuals(known, found)
+    split = known.mixture
+    if split is not None:
+        by_bic = f"{split.by_bic} by BIC, which asks what explains the rows best"
+        by_icl = f"{split.by_icl} by ICL, which asks for groups that stand apart"
+        shown = f"{split.number} are shown"
+        notes.append(f"number of environments: {by_bic}; {by_icl}; {shown}")
+    return notes
+
+
+def _on_residuals(known: Known, found: Dip) -> list[str]:
+    """Lines on modes of the residuals, and on a column along which they scatter."""
+    dip = f"dip {found.dip:.3f}, p = {found.p_value:.2g}"
+    notes = []
+    if found.p_value < BIMODAL:
+        notes.append(
+            f"residuals of ERM have more than one mode ({dip}): a hidden shift of the "
+            "level looks like this, and the pre-test does not see it"
+        )
+    if known.split != "mixture":
+        return notes
+    if found.p_value >= BIMODAL:
+        shift = number(ONE_MODE * known.noise)
+        notes.append(
+            f"residuals of ERM have one mode ({dip}); so they have with a hidden shift "
+            f"of the level by {shift} or less"
+        )
+    spread = spread_along(known.rows, known.residuals)
     if spread is not None:
         low, high = number(spread.low), number(spread.high)
         name = shortened(spread.column)
@@ -255,10 +268,4 @@ def _notes(known: Known, found: Dip | None) -> list[str]:
             f"where it is lowest, {high} where it is highest; this alone makes splits "
             "like the one above"
         )
-    split = known.mixture
-    if split is not None:
-        by_bic = f"{split.by_bic} by BIC, which asks what explains the rows best"
-        by_icl = f"{split.by_icl} by ICL, which asks for groups that stand apart"
-        shown = f"{split.number} are shown"
-        notes.append(f"number of environments: {by_bic}; {by_icl}; {shown}")
     return notes

@@ -1,9 +1,12 @@
 """Scatter of residuals along a column: tables whose law is known."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from kerhrm import KerHRMRegressor
 from kerhrm.description.describe import ONE_MODE
 from kerhrm.description.rows import DescribedRows
 from kerhrm.description.spread import LEVEL, Spread, spread_along
@@ -94,3 +97,16 @@ def test_a_small_shift_of_the_level_has_one_mode(
     rises = np.diff(density) > 0
     falls_after_rise = rises[:-1] & ~rises[1:]
     assert falls_after_rise.sum() == modes
+
+
+def test_a_description_names_the_column() -> None:
+    random = np.random.default_rng(0)
+    n = 300
+    x = random.random((n, 2))
+    y = x[:, 0] + (0.2 + x[:, 1]) * random.normal(size=n)
+    model = KerHRMRegressor(k=3, network=(16,), random_state=0, pretest={"level": 0.01})
+    with warnings.catch_warnings(action="ignore"):  # none are detected
+        model.fit(x, y)
+    notes = "; ".join(model.describe(stability=0).notes)
+    assert "residuals of ERM scatter along column 1: sd " in notes
+    assert "one mode (dip 0.0" in notes
