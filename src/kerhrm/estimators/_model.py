@@ -252,6 +252,7 @@ class InvariantEstimator(FittedInvariant):
             linear,
             # what reads new rows; the iteration holds all rows' memberships
             by_auxiliary and replace(by_auxiliary, iteration=None),
+            inputs=prepared.inputs,
             of_features=of_features,
             of_residuals=options.clustering_target == "residual",
         )

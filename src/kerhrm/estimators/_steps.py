@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.loop import Fit, fit
@@ -150,10 +151,14 @@ def iterated(prepared: Prepared) -> Fit:
 class InferredEnvironments:
     """Environments of the chosen iteration and dimension.
 
+    They are numbered by their size, from 0, the largest one; empty ones have no number.
+
     Attributes
     ----------
     mixture : Environments
         One candidate.
+    by_size : ndarray, (K - number of empty ones,), int64
+        Position of each environment among those that are not empty.
     units : Units
         Of the rows that it was fitted to.
     linearisation : Linearisation
@@ -166,6 +171,7 @@ class InferredEnvironments:
     """
 
     mixture: Environments
+    by_size: np.ndarray
     units: Units
     linearisation: Linearisation
     of_features: bool
@@ -180,6 +186,7 @@ class InferredEnvironments:
         linearisation: Linearisation,
         auxiliary: AuxiliaryFit | None,
         *,
+        inputs: Inputs,
         of_features: bool,
         of_residuals: bool,
     ) -> Self:
@@ -187,6 +194,7 @@ class InferredEnvironments:
         arrays = Environments.stack([candidate]).arrays()
         return cls(
             Environments.from_arrays(arrays, "cpu"),
+            _by_size(candidate, inputs),
             units,
             linearisation.to("cpu"),
             of_features,
@@ -198,7 +206,7 @@ class InferredEnvironments:
         """Memberships (n + m, K) of the training and validation points."""
         chosen = self._chosen
         points = torch.cat([chosen.train, chosen.validation])
-        return of_occupied(points, chosen.occupied)
+        return self._numbered(points)
 
     @torch.no_grad()
     def of_targets(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -214,19 +222,38 @@ class InferredEnvironments:
             target = target - f0
         k = int(self.mixture.k[0])
         probabilities = self.mixture.probabilities(k, means, target)
-        return of_occupied(probabilities, self._chosen.occupied)
+        return self._numbered(probabilities)
 
     def of_auxiliary(self, z: np.ndarray) -> np.ndarray:
         """Memberships (m, K) of rows by their auxiliary columns z (m, c), which the fit
         must have had."""
         assert self.auxiliary is not None
         of_rows = self.auxiliary.environments_of(z)
-        return of_occupied(of_rows.cpu(), self._chosen.occupied)
+        return self._numbered(of_rows.cpu())
+
+    def _numbered(self, memberships: Tensor) -> np.ndarray:
+        """Memberships (m, K) in the environments that are not empty, the largest one
+        first."""
+        shares = of_occupied(memberships, self._chosen.occupied)
+        return shares[:, self.by_size]
 
     @property
     def _chosen(self) -> Environments:
         k = int(self.mixture.k[0])
         return self.mixture.candidate(k)
+
+
+def _by_size(candidate: Environments, inputs: Inputs) -> np.ndarray:
+    """Positions of the environments that are not empty, the largest one first."""
+    sizes = 0.0
+    for memberships, weights in (
+        (candidate.train, inputs.weights),
+        (candidate.validation, inputs.weights_validation),
+    ):
+        shares = of_occupied(memberships, candidate.occupied)
+        counts = np.ones(len(shares)) if weights is None else weights.cpu().numpy()
+        sizes = sizes + counts @ shares
+    return np.argsort(-sizes, kind="stable")
 
 
 def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:

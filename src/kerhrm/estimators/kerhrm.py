@@ -65,7 +65,7 @@ _PARAMETERS = """    Parameters
 """
 
 _ATTRIBUTES = """    environments_ : ndarray of shape (n_samples,)
-        Most probable environment of every row of ``fit``.
+        Most probable environment of every row of ``fit``; 0 is the largest.
     environment_proba_ : ndarray of shape (n_samples, n_environments inferred)
         Memberships of the rows, as the fit has used them.
     theta_ : ndarray of shape (k,)
