@@ -104,7 +104,10 @@ def _add_compete(add: Adder) -> None:
         "--preset",
         choices=("smoke", "paper", "fresh"),
         default="smoke",
-        help="default: %(default)s",
+        help="smoke: tiny sizes, to try a file, where ranks say nothing; fresh: the "
+        "published seeds, where yours alone is trained if the scores of the others are "
+        "published; paper: the paper's seeds, where all methods are trained; default: "
+        "%(default)s",
     )
     compete.add_argument(
         "--timeout",

@@ -20,6 +20,7 @@ from kerhrm_paper.compete.ranks import (
     unranked,
 )
 from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.mark import FULL
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.evaluation.comparisons import PROPOSED
 from kerhrm_paper.reporting.figures import save
@@ -120,6 +121,19 @@ class Outcome:
             unranked=reasons,
             failures=failed,
             missing=self._missing(),
+            caution=self._caution(),
+        )
+
+    def _caution(self) -> str:
+        """What has to be read before the ranks of a preset that is not of the published
+        sizes."""
+        if self.preset in FULL:
+            return ""
+        title = self.method.title
+        return (
+            f"Ranks at {self.preset} sizes say nothing, not even the order: the other "
+            f"methods train a few steps there, and {title} as many as it asks for. "
+            "--preset fresh ranks."
         )
 
     def _notices(self, is_searched: bool) -> Iterator[str]:
@@ -136,12 +150,12 @@ class Outcome:
             yield f"The tables {names} of earlier commands are in the folder tables."
 
     def _missing(self) -> dict[str, list[str]]:
-        """Methods of the preset paper that this one leaves out, by table."""
-        paper = Shipped("paper")
+        """Methods of the preset fresh that this one leaves out, by table."""
+        fresh = Shipped("fresh")
         missing = {}
         for name in self.names:
             here = self.shipped.methods(name)
-            there = paper.methods(name)
+            there = fresh.methods(name)
             missing[name] = [title for title in there if title not in here]
         return missing
 

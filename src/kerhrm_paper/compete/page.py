@@ -57,7 +57,9 @@ class Results:
     failures : mapping of (str, str) to str
         Why a row of the method lacks values in a table without ranks, by both names.
     missing : mapping of str to sequence of str
-        Methods that a table has in the preset paper alone.
+        Methods that a table has at the preset fresh alone.
+    caution : str
+        Why the ranks say nothing, which has to be read first; empty if they do.
     """
 
     titles: Sequence[str]
@@ -71,9 +73,15 @@ class Results:
     unranked: Mapping[str, str] = field(default_factory=dict)
     failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    caution: str = ""
 
 
 def sentences(results: Results) -> list[str]:
+    """What a terminal shows: a caution, if there is one, and the answers."""
+    return [*filter(None, [results.caution]), *answers(results)]
+
+
+def answers(results: Results) -> list[str]:
     """The answer for each table, in a line."""
     lines = []
     is_own = results.ranks["method"].isin(results.titles)
@@ -98,7 +106,10 @@ def sentences(results: Results) -> list[str]:
 def ranking_page(results: Results) -> str:
     """The page as HTML."""
     title = f"{results.titles[0]} among the published methods"
-    parts = [f"<h1>{escape(title)}</h1>", _answers(results)]
+    parts = [f"<h1>{escape(title)}</h1>"]
+    if results.caution:
+        parts.append(f"<p><strong>{escape(results.caution)}</strong></p>")
+    parts.append(_answers(results))
     parts += [f"<p>{escape(notice)}</p>" for notice in results.notices]
     by_table = results.ranks.groupby("table", sort=False)
     for name, of_table in by_table:
@@ -179,11 +190,11 @@ def _about(ranked: pd.DataFrame) -> str:
 
 
 def _missing(name: str, results: Results) -> str:
-    """Which methods of the paper's table this run leaves out; empty if none."""
+    """Which methods of the published table this run leaves out; empty if none."""
     methods = results.missing.get(name)
     if not methods:
         return ""
-    text = f"This preset leaves out {', '.join(methods)}; the preset paper has all."
+    text = f"This preset leaves out {', '.join(methods)}; --preset fresh has all."
     return escape(text)
 
 
@@ -249,7 +260,7 @@ def _table(rows: Any) -> str:
 def _answers(results: Results) -> str:
     """The answer for each table, with a link to it."""
     items = []
-    for line in sentences(results):
+    for line in answers(results):
         name, _, text = line.partition(": ")
         key = escape(name)
         items.append(f'<li><a href="#{key}">{key}</a>: {escape(text)}</li>')

@@ -63,6 +63,14 @@ def test_methods_of_a_table_by_preset(smoke: Shipped) -> None:
     assert "ERM" in smoke.methods("table1")
 
 
+def test_fresh_leaves_no_method_out() -> None:
+    """The page of another preset names it."""
+    paper = Shipped("paper")
+    fresh = Shipped("fresh")
+    for name in paper.whole.tables:
+        assert fresh.methods(name) == paper.methods(name)
+
+
 def test_the_search_has_its_candidates_alone(
     smoke: Shipped, method: MethodFile
 ) -> None:

@@ -68,3 +68,13 @@ def test_the_picture_has_the_means_of_the_ranks(
         ["IRM", "JTT"], "0.30"
     )
     assert dict(zip(names, means, strict=True)) == of_ranks
+
+
+@pytest.mark.parametrize("preset", ["smoke", "fresh", "paper"])
+def test_ranks_of_tiny_sizes_come_with_a_caution(preset: str) -> None:
+    held: Any = SimpleNamespace(preset=preset, method=SimpleNamespace(title="Mine"))
+    caution = Outcome._caution(held)
+    is_cautious = caution.startswith("Ranks at smoke sizes say nothing, not even")
+    assert is_cautious == (preset == "smoke")
+    if is_cautious:
+        assert "Mine as many as it asks for. --preset fresh ranks." in caution

@@ -243,6 +243,19 @@ def test_the_page_begins_with_the_answer(run: Run) -> None:
     assert {"tables/table1.html", "figures/peers.png"} <= links
 
 
+def test_a_caution_stands_before_the_ranks(run: Run) -> None:
+    """On the page and in a terminal."""
+    caution = "Ranks at smoke sizes say nothing: --preset fresh ranks."
+    results = results_of(ranked(run), caution=caution)
+    first, second = sentences(results)
+    assert first == caution
+    page = shown(results)
+    of_page = page.find("p")
+    assert of_page.get_text() == caution
+    answer = of_page.find_next("li")
+    assert answer.get_text() == second
+
+
 def test_a_method_without_a_result_has_its_reason(run: Run) -> None:
     found = ranked(run, "Late")
     results = results_of(found, titles=["Late"])
@@ -281,7 +294,7 @@ def test_a_table_without_ranks_says_why_and_what_failed(run: Run) -> None:
     line_of_peers = link_of_peers.find_parent("li")
     assert line_of_peers.get_text().endswith(".")
     assert "each test environment" in page.find(id="peers").get_text()
-    assert "This preset leaves out IRM, JTT; the preset paper" in page.get_text()
+    assert "leaves out IRM, JTT; --preset fresh has all." in page.get_text()
 
 
 def test_candidates_of_the_search(run: Run) -> None:
