@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,18 @@ from kerhrm_paper.compete.method_file import load_method
 from kerhrm_paper.compete.outcome import REFERENCE, Outcome
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
 from kerhrm_paper.compete.published import published_scores
-from kerhrm_paper.compete.searched import all_failed, at_edges, first_reason
+from kerhrm_paper.compete.searched import (
+    all_failed,
+    at_edges,
+    counted,
+    has_failed,
+    reasons,
+)
 from kerhrm_paper.config.strict_yaml import dump, read_yaml
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import costs
 from kerhrm_paper.runs.arrays import reading
+from kerhrm_paper.runs.limited import TIMED_OUT
 from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, acquire, holder
 
 FOLDER = Path("results/compete")
@@ -101,6 +109,8 @@ class Contest:
         self.run = Run(self.folder / preset)
         #: what a reader has to know of the search
         self.notices: list[str] = []
+        #: why some candidates have no score, by data set
+        self.failed_candidates: list[str] = []
 
     def hold(self) -> Results:
         """Search, make the tables, and write ``ranks.csv`` and the page.
@@ -121,10 +131,11 @@ class Contest:
         self.method.claim(self.folder)
         self.method.install(self.folder / "site")
         published: dict[str, Path] = {}
-        reasons: dict[str, str] = {}
+        unpublished: dict[str, str] = {}
         if self.preset != "smoke":
             every = [*self.names, *self.others]
-            published, reasons = published_scores(self.preset, every, REFERENCE)
+            found = published_scores(self.preset, every, REFERENCE)
+            published, unpublished = found
         selected, candidates = self._search()
         layer = self.shipped.tables(
             self.method,
@@ -136,7 +147,7 @@ class Contest:
         )
         print(f"tables: {', '.join(self.names)}", flush=True)
         for name in self.names:
-            if reason := reasons.get(name):
+            if reason := unpublished.get(name):
                 print(f"{name}: {reason}; all methods are trained", flush=True)
         published = {name: published[name] for name in self.names if name in published}
         file = f"{self.preset}.yaml"
@@ -150,6 +161,7 @@ class Contest:
             run=self.run,
         )
         results = outcome.results(candidates, published, self.notices)
+        results = replace(results, failed_candidates=self.failed_candidates)
         table = results.ranks
         text = table.to_csv(index=False, float_format="%.6g")
         write_text(self.run.folder / "ranks.csv", text)
@@ -213,26 +225,40 @@ class Contest:
         scores: Mapping[str, pd.DataFrame],
         tried_on: Mapping[str, Collection[str]],
     ) -> None:
-        """Note and print where all candidates of a search failed, or where the best one
-        is at an edge.
+        """Note and print where candidates of a search failed, or where the best one is
+        at an edge.
 
         Raises KerhrmError if all failed on all data.
         """
-        failures = []
-        notices = []
+        data_of: dict[str, list[str]] = {}  # where all have failed, by the reasons
+        in_part = []
+        edges = []
+        has_timed_out = False
         for name, of_data in scores.items():
-            notices += at_edges(name, of_data)
+            edges += [f"{text}." for text in at_edges(name, of_data)]
+            failed = of_data.loc[has_failed(of_data), "learner"]
+            why = reasons(run, tried_on[name], failed)
             if all_failed(of_data):
-                reason = first_reason(run, tried_on[name], of_data["learner"])
-                n_tried = len(of_data)
-                text = f"all {n_tried} candidates failed on {name}: {reason}"
-                failures.append(text)
-        if len(failures) == len(scores):
-            hint = f"correct {self.method.path}, or raise --timeout"
-            raise KerhrmError("; ".join(failures), hint)
-        untuned = [f"{text}; its tables have the first candidate" for text in failures]
-        self.notices = [f"{text}." for text in untuned + notices]
-        for text in self.notices:
+                data_of.setdefault(counted(why), []).append(name)
+                late = [reason.startswith(TIMED_OUT) for reason in why.values()]
+                has_timed_out |= any(late)
+            elif why:
+                number = f"{len(why)} of {len(of_data)} candidates failed"
+                in_part.append(f"{name}: {number}: {counted(why)}.")
+        n_tried = max(map(len, scores.values()))
+        every = "both" if n_tried == 2 else f"all {n_tried}"
+        texts = []
+        for reason, names in data_of.items():
+            texts.append(f"{every} candidates failed on {', '.join(names)}: {reason}")
+        if sum(map(len, data_of.values())) == len(scores):
+            hint = f"correct {self.method.path}"
+            if has_timed_out:
+                hint += ", or raise --timeout"
+            raise KerhrmError("; ".join(texts), hint)
+        untuned = [f"{text}; its tables have the first candidate." for text in texts]
+        self.notices = untuned + edges
+        self.failed_candidates = in_part
+        for text in untuned + in_part + edges:
             print(f"search: {text}", flush=True)
 
     def _snakemake(

@@ -25,7 +25,18 @@ from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.reporting.options import NOTED_FILE
 
-CANDIDATES = 8  #: of every method, at most
+#: candidates of every method, at most, as errors name them
+ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+)
+CANDIDATES = len(ORDINALS)
 GROUP = "kerhrm.methods"  #: of the entry points
 #: hint for candidates that a folder cannot be called after
 NAMEABLE = (
@@ -188,7 +199,9 @@ def _imported(path: Path) -> ModuleType:
         where = _line(error, str(spec.origin))
         parts = [type(error).__name__, *filter(None, [str(error)])]
         what = shortened(f"{where}{': '.join(parts)}", 200)
-        hint = "correct it; it must import by itself, with what is installed"
+        hint = "correct it"
+        if isinstance(error, ImportError):
+            hint += "; it must import by itself, with what is installed"
         raise KerhrmError(f"{path} cannot be imported: {what}", hint) from error
     return module
 
@@ -266,7 +279,8 @@ def _check_candidates(candidates: Any, method: Method) -> None:
     schema = nameable(method.options)
     numbers: dict[str, int] = {}
     for number, candidate in enumerate(candidates):
-        where = f"number {number}: "
+        which = f"the {ORDINALS[number]} one"
+        where = f"{which}: "
         parsed = method.options.parse(candidate, where=where)
         values = parsed.model_dump(mode="json")
         given = {key: values[key] for key in candidate}
@@ -278,6 +292,6 @@ def _check_candidates(candidates: Any, method: Method) -> None:
         except KerhrmError as error:
             raise KerhrmError(f"{where}{error.problem}", NAMEABLE) from error
         if name in numbers:
-            problem = f"number {number} is the same as number {numbers[name]}"
+            problem = f"{which} is the same as the {ORDINALS[numbers[name]]} one"
             raise KerhrmError(problem, "leave one out")
         numbers[name] = number

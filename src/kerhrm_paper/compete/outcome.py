@@ -114,7 +114,7 @@ class Outcome:
             minutes=self.minutes,
             ranks=found,
             tables=in_words,
-            comparisons=compared.round(4),
+            comparisons=compared,
             candidates=candidates,
             notices=notices,
             figures=self.figures(ranked),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm_paper.compete.ranks import FEWEST
 from kerhrm_paper.compete.searched import criteria
 from kerhrm_paper.reporting.page import framed, page
 from kerhrm_paper.runs.limited import in_words
@@ -22,7 +23,8 @@ WORDS = {
     "worst_error": "worst error",
     "mse": "mean squared error",
 }
-FEWEST = 3  #: seeds, for an interval that says something
+TOO_FEW = "too few seeds"  #: outcome of a comparison
+LEAST_P = 1e-4  #: that has digits
 #: what the seconds in a table are
 SECONDS = (
     "Seconds a fit include a share of the start of Python, which takes several seconds "
@@ -58,6 +60,8 @@ class Results:
         Why a row of the method lacks values in a table without ranks, by both names.
     missing : mapping of str to sequence of str
         Methods that a table has at the preset fresh alone.
+    failed_candidates : sequence of str
+        Why some candidates have no score.
     caution : str
         Why the ranks say nothing, which has to be read first; empty if they do.
     """
@@ -73,6 +77,7 @@ class Results:
     unranked: Mapping[str, str] = field(default_factory=dict)
     failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    failed_candidates: Sequence[str] = ()
     caution: str = ""
 
 
@@ -123,9 +128,10 @@ def ranking_page(results: Results) -> str:
             "over seeds, with its 95 % interval. The outcome is KerHRM's: better or "
             "worse at 5 % after Holm's correction over the table, open where neither "
             "holds, failed where a fit of either has no result, stand-ins where the "
-            "data take the place of real ones, so that there is no finding.</p>"
+            f"data take the place of real ones, {TOO_FEW} where these are less than "
+            f"{FEWEST}: then there is no finding.</p>"
         )
-        parts.append(_table(results.comparisons))
+        parts.append(_table(_compared(results.comparisons)))
     parts.append(_candidates(results))
     parts.append(_how(results))
     written = filter(None, parts)
@@ -215,14 +221,36 @@ def _others(results: Results) -> str:
     return f"<h2>Tables without ranks</h2>\n<ul>{listed}</ul>"
 
 
+def _compared(comparisons: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons as the page shows them: no finding of too few seeds, and no p-value
+    of 0."""
+    shown = comparisons.copy()
+    for name in ("difference", "ci_low", "ci_high"):
+        shown[name] = [_four(value) for value in comparisons[name]]
+    shown["p_holm"] = [
+        f"< {LEAST_P:g}" if p < LEAST_P else _four(p) for p in comparisons["p_holm"]
+    ]
+    is_few = shown["n_seeds"] < FEWEST
+    shown.loc[is_few, ["ci_low", "ci_high", "p_holm"]] = ""
+    is_finding = ~shown["outcome"].isin(["failed", "stand-ins"])
+    shown.loc[is_few & is_finding, "outcome"] = TOO_FEW
+    return shown
+
+
+def _four(value: float) -> str:
+    """Four digits after the point; nothing of NaN."""
+    return "" if pd.isna(value) else f"{value:z.4f}"
+
+
 def _candidates(results: Results) -> str:
     """What the search tried and chose."""
     if results.candidates.empty:
         return ""
+    failed = [f"<p>{escape(text)}</p>\n" for text in results.failed_candidates]
     return (
         "<h2>Candidates</h2>\n<p>Scores on the tuning seeds by each criterion, the "
         "larger the better; the method's own is the first one. The oracle sees test "
-        f"points and gives a bound.</p>\n{_table(results.candidates)}"
+        f"points and gives a bound.</p>\n{''.join(failed)}{_table(results.candidates)}"
     )
 
 
@@ -281,10 +309,10 @@ def _seconds(value: float) -> str:
 
 
 def _interval(row: Mapping[str, Any], mean: str, low: str, high: str) -> str:
-    """A mean with its interval, of which two seeds would say nothing."""
+    """A mean with its interval, if it has one."""
     if pd.isna(row[mean]):
         return "failed"
-    if pd.isna(row[low]) or row["n_seeds"] < FEWEST:
+    if pd.isna(row[low]):
         return f"{row[mean]:.3f}"
     return f"{row[mean]:.3f} [{row[low]:.3f}, {row[high]:.3f}]"
 

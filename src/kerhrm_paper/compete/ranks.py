@@ -39,6 +39,7 @@ COLUMNS = [
 COUNTS = ("rank", "worst_rank", "n_methods", "n_settings", "n_seeds")
 REFERENCE = "ref: "  #: what titles begin with that are no method's
 BY_ENVIRONMENT = "shift"  #: kind of tables of which others have the ranks
+FEWEST = 3  #: seeds, for an interval that says something
 #: seconds of a fit by data and learner
 Costs = Mapping[Cell, float]
 
@@ -207,12 +208,16 @@ def _settings(scores: pd.DataFrame, titles: Sequence[str]) -> list[str]:
 
 
 def _summary(values: pd.DataFrame) -> dict[str, float | int]:
-    """Mean and interval over seeds of a method's means over settings."""
+    """Mean over seeds of a method's means over settings; its interval, unless they are
+    too few."""
     if values.empty:
         return statistics.summarise([float("nan")])
     wide = values.pivot(index="seed", columns="setting", values="value")
     of_seeds = wide.mean(axis=1, skipna=False)
-    return statistics.summarise(of_seeds)
+    summary = statistics.summarise(of_seeds)
+    if summary["n_seeds"] < FEWEST:
+        summary["ci_low"] = summary["ci_high"] = float("nan")
+    return summary
 
 
 def _ranked(means: pd.Series, metric: str) -> pd.Series:

@@ -1,12 +1,14 @@
 """What a search has found out: candidates that all failed, and choices at an edge."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from kerhrm_paper.config.schemas import WORDS
 from kerhrm_paper.runs.arrays import load_records
 from kerhrm_paper.runs.predictions import Predictions
 
@@ -21,12 +23,13 @@ def criteria(scores: pd.DataFrame) -> list[str]:
 
 def all_failed(scores: pd.DataFrame) -> bool:
     """Whether no candidate has a score by the method's own criterion."""
-    own, *_ = criteria(scores)
-    return not scores[own].gt(float("-inf")).any()
+    return bool(has_failed(scores).all())
 
 
-def first_reason(run: Path, data: Collection[str], learners: Collection[str]) -> str:
-    """Why the first fit without a result has none.
+def reasons(
+    run: Path, data: Collection[str], learners: Collection[str]
+) -> dict[str, str]:
+    """Why candidates have no result, by their names: each one's first reason.
 
     Parameters
     ----------
@@ -35,15 +38,34 @@ def first_reason(run: Path, data: Collection[str], learners: Collection[str]) ->
     data : collection of str
         On which it was.
     learners : collection of str
-        Names of the candidates.
+        Names of the candidates that have none.
     """
+    return {learner: _first_reason(run, data, learner) for learner in learners}
+
+
+def _first_reason(run: Path, data: Collection[str], learner: str) -> str:
+    """Why the first fit of a candidate without a result has none."""
     for name in data:
-        for learner in learners:
-            path = run / name / learner / "predictions.npz"
-            for predictions in load_records(Predictions, path):
-                if predictions.reason:
-                    return str(predictions.reason)
+        path = run / name / learner / "predictions.npz"
+        for predictions in load_records(Predictions, path):
+            if predictions.reason:
+                return str(predictions.reason)
     return "outputs are not finite"
+
+
+def has_failed(scores: pd.DataFrame) -> pd.Series:
+    """Which candidates have no score by the method's own criterion."""
+    own, *_ = criteria(scores)
+    return ~scores[own].gt(float("-inf"))
+
+
+def counted(by_learner: Mapping[str, str]) -> str:
+    """Reasons of candidates, each once; with the number of its candidates, if there
+    are several."""
+    counts = Counter(by_learner.values())
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{reason} ({count})" for reason, count in counts.items())
 
 
 def at_edges(data: str, scores: pd.DataFrame) -> list[str]:
@@ -70,9 +92,13 @@ def at_edges(data: str, scores: pd.DataFrame) -> list[str]:
         are_equal = set(_numbers(equals, key)) == {best}
         if len(numbers) < FEWEST or not are_equal:
             continue
-        for edge, word in ((min(numbers), "least"), (max(numbers), "largest")):
+        for edge, word, beyond in (
+            (min(numbers), "smallest", "smaller"),
+            (max(numbers), "largest", "larger"),
+        ):
             if best == edge:
-                text = f"{data}: the best {key}, {best:g}, is the {word} that was tried"
+                text = f"{data}: {WORDS.get(own, own)} selected {key} = {best:g}, the "
+                text += f"{word} of your candidates; {beyond} ones were not tried"
                 sentences.append(text)
     return sentences
 

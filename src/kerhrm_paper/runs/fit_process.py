@@ -84,7 +84,8 @@ def _fit(
         predictions = trained(replicates, s, fit, options, learner)
         return predictions.arrays(), {"reason": ""}
     except KerhrmError as error:
-        return None, {"reason": _shown(str(error))}
+        reason = f"{_line(error, entries['train'])}{error}"
+        return None, {"reason": _shown(reason)}
     # a method's code may raise anything; Ctrl-C does not come here
     except BaseException as error:
         name = type(error).__name__
@@ -94,10 +95,23 @@ def _fit(
         except Exception:  # an error that has no text
             parts = [name]
             log = name
-        reason = ": ".join(parts)
+        reason = _line(error, entries["train"]) + ": ".join(parts)
         # a lone surrogate, say, cannot stand in a log file
         as_bytes = log.encode("utf-8", "backslashreplace")
         return None, {"reason": _shown(reason), "traceback": as_bytes.decode()}
+
+
+def _line(error: BaseException, entry: str) -> str:
+    """Where in the file of a method's training an error comes from; empty for methods
+    of this project, and if nothing of the file was at work."""
+    name, _, _ = entry.partition(":")
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if file is None or name.partition(".")[0] in ("kerhrm", "kerhrm_paper"):
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    numbers = [frame.lineno for frame in frames if frame.filename == file]
+    return f"line {numbers[-1]}: " if numbers else ""
 
 
 def _shown(reason: str) -> str:

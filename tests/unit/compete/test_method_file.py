@@ -114,7 +114,11 @@ def test_outputs_have_a_title_each(write: Write) -> None:
             "share: 'Absent'",
             "not fully defined; import the types",
         ),
-        ("METHOD = M", "import nothing_here\nMETHOD = M", "No module named"),
+        (
+            "METHOD = M",
+            "import nothing_here\nMETHOD = M",
+            "No module named 'nothing_here'; correct it; it must import by itself",
+        ),
         ("METHOD = M", "raise SystemExit(3)\nMETHOD = M", "SystemExit: 3"),
         ("METHOD = M", "METHOD = = M", "SyntaxError"),
         ("METHOD = M", "MINE = M", "has no method called METHOD; call MINE METHOD"),
@@ -135,14 +139,21 @@ def test_outputs_have_a_title_each(write: Write) -> None:
         (CANDIDATES, "CANDIDATES = {'share': [0.1]}", "list of dicts"),
         (CANDIDATES, "CANDIDATES = [{}] * 9", "at most 8"),
         (CANDIDATES, "CANDIDATES = [{'shares': 0.1}]", "did you mean 'share'?"),
-        (CANDIDATES, "CANDIDATES = [{'share': 2}]", "number 0: share=2"),
-        (CANDIDATES, "CANDIDATES = [{'share': 1}, {'share': 1.0}]", "same as number 0"),
+        (CANDIDATES, "CANDIDATES = [{'share': 2}]", "the first one: share=2"),
+        (
+            CANDIDATES,
+            "CANDIDATES = [{'share': 1}, {'share': 1.0}]",
+            "second one is the same as the first",
+        ),
     ],
 )
 def test_refused_in_one_line(write: Write, old: str, new: str, words: str) -> None:
     assert old in TEMPLATE
     text = TEMPLATE.replace(old, new, 1)
-    assert words in refused(write(text))
+    line = refused(write(text))
+    assert words in line
+    is_import = "No module named" in words
+    assert ("with what is installed" in line) == is_import
 
 
 #: an option that the name of a folder cannot give
@@ -168,14 +179,16 @@ def with_kind(candidates: str) -> str:
 
 def test_candidates_differ_in_what_a_folder_can_be_called(write: Write) -> None:
     line = refused(write(with_kind(TWO)))
-    assert "number 0: option kind has values that cannot stand in a folder's" in line
+    assert (
+        "the first one: option kind has values that cannot stand in a folder's" in line
+    )
     assert "let candidates differ in finite numbers, short texts" in line
     infinite = TEMPLATE.replace("PositiveFloat =", "float =")
     infinite = infinite.replace(
         CANDIDATES, "CANDIDATES = [{}, {'learning_rate': float('inf')}]"
     )
     line = refused(write(infinite))
-    assert "number 1: my_method: learning_rate=inf" in line
+    assert "the second one: my_method: learning_rate=inf" in line
     assert "let candidates differ in finite numbers" in line
 
 

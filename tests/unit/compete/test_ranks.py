@@ -268,11 +268,42 @@ def test_two_seeds_have_no_interval(run: Run) -> None:
     text = shown(results_of(found)).get_text()
     assert "Mean over 2 settings and 2 seeds, no interval, as these" in text
     assert "[" not in text
-    many = found.assign(n_seeds=[2, 5, 5, 5])
+    assert found[["ci_low", "ci_high", "worst_low", "worst_high"]].isna().all(axis=None)
+
+
+def test_an_interval_from_three_seeds_on(run: Run) -> None:
+    found = ranked(run)
+    limits = {"ci_low": [None, 0.5, None, None], "ci_high": [None, 0.7, None, None]}
+    many = found.assign(n_seeds=[2, 5, 5, 5], **limits)
     text = shown(results_of(many)).get_text()
     assert "and 2 or 5 seeds, 95 % interval from 3 seeds on;" in text
-    assert "0.600 [-0.671, 1.871]" in text  # of ERM
+    assert "0.600 [0.500, 0.700]" in text  # of ERM
     assert "0.700 [" not in text
+
+
+def test_too_few_seeds_have_no_finding(run: Run) -> None:
+    """And a p-value is never 0."""
+    columns = {
+        "table": "table1",
+        "metric": ["test_acc", "worst_acc", "mse"],
+        "baseline": "Mine",
+        "n_seeds": [2, 3, 2],
+        "difference": [0.1, 0.2, float("nan")],
+        "ci_low": [0.05, 0.15, float("nan")],
+        "ci_high": [0.15, 0.25, float("nan")],
+        "p_holm": [0.0, 0.0, float("nan")],
+        "outcome": ["better", "worse", "failed"],
+    }
+    compared = pd.DataFrame(columns)
+    page = shown(results_of(ranked(run), comparisons=compared))
+    heading = page.find("h2", string="Compared with KerHRM")
+    rows = heading.find_next("table").find_all("tr")[1:]
+    cells = [[cell.get_text() for cell in row.find_all("td")[3:]] for row in rows]
+    assert cells == [
+        ["2", "0.1000", "", "", "", "too few seeds"],
+        ["3", "0.2000", "0.1500", "0.2500", "< 0.0001", "worse"],
+        ["2", "", "", "", "", "failed"],
+    ]
 
 
 def test_a_table_without_ranks_says_why_and_what_failed(run: Run) -> None:
@@ -306,7 +337,12 @@ def test_candidates_of_the_search(run: Run) -> None:
             "oracle": [float("-inf")] * 2,
         }
     )
-    shown = candidates_table({"made": found})
-    assert shown["options"].tolist() == ["a=1", "a=2"]
-    assert shown["pooled"].tolist() == ["0.5000 \N{LEFTWARDS ARROW}", "failed"]
-    assert shown["oracle"].tolist() == ["failed", "failed"]
+    table = candidates_table({"made": found})
+    assert table["options"].tolist() == ["a=1", "a=2"]
+    assert table["pooled"].tolist() == ["0.5000 \N{LEFTWARDS ARROW}", "failed"]
+    assert table["oracle"].tolist() == ["failed", "failed"]
+    line = "made: 1 of 2 candidates failed: timed out <."
+    results = results_of(ranked(run), candidates=table, failed_candidates=[line])
+    page = shown(results)
+    reason = page.find("p", string=line)
+    assert "a=1" in reason.find_next("table").get_text()

@@ -27,8 +27,8 @@ def scores(options: list[str], pooled: list[float], **more: list[float]) -> Any:
 @pytest.mark.parametrize(
     ("options", "best", "sentence"),
     [
-        (['{"a": 1}', '{"a": 2}', '{"a": 10.5}'], 2, "a, 10.5, is the largest"),
-        (['{"a": 1}', '{"a": 2}', '{"a": 10}'], 0, "a, 1, is the least"),
+        (['{"a": 1}', '{"a": 2}', '{"a": 10.5}'], 2, "a = 10.5, the largest"),
+        (['{"a": 1}', '{"a": 2}', '{"a": 10}'], 0, "a = 1, the smallest"),
         (['{"a": 1}', '{"a": 2}', '{"a": 10}'], 1, ""),
         (['{"a": 1}', '{"a": 2}', '{"a": 2, "b": 3}'], 2, ""),  # two numbers alone
         (['{"a": "x"}', '{"a": true}', '{"a": [1]}'], 1, ""),
@@ -44,7 +44,9 @@ def test_a_choice_at_the_edge_of_its_numbers(
     if not sentence:
         assert found == []
         return
-    assert found == [f"houses: the best {sentence} that was tried"]
+    beyond = "larger" if "largest" in sentence else "smaller"
+    start = f"houses: pooled validation selected {sentence} of your candidates"
+    assert found == [f"{start}; {beyond} ones were not tried"]
 
 
 def test_an_equal_within_the_grid_is_no_edge() -> None:
@@ -60,18 +62,16 @@ def test_failures_of_all_by_the_own_criterion() -> None:
     assert not all_failed(scores(options, [FAILED, FAILED, -3.0]))
 
 
-def judge(folder: Path, tables: dict[str, pd.DataFrame]) -> list[str]:
-    """Notices of a search on the data that its tables are called after."""
+def judge(folder: Path, tables: dict[str, pd.DataFrame]) -> Any:
+    """A contest after a search on the data that its tables are called after."""
     contest: Any = SimpleNamespace(method=SimpleNamespace(path=Path("mine.py")))
     tried_on = {name: [f"{name}+r=1"] for name in tables}
     Contest._judge(contest, folder, tables, tried_on)
-    notices: list[str] = contest.notices
-    return notices
+    return contest
 
 
-def test_a_method_that_fails_everywhere_ends_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def fail(folder: Path, data: str, candidate: int, reason: str) -> None:
+    """Predictions of a fit without a result."""
     nothing = np.full((1, 2), np.nan, np.float32)
     failure = Predictions(
         outputs=np.array(["model"]),
@@ -80,20 +80,52 @@ def test_a_method_that_fails_everywhere_ends_there(
         test=nothing,
         chosen=np.array([], dtype=str),
         choices=np.array([]),
-        failed=np.array("ValueError: no"),
+        failed=np.array(reason),
     )
-    path = tmp_path / "houses+r=1" / "mine+c=0" / "predictions.npz"
+    path = folder / f"{data}+r=1" / f"mine+c={candidate}" / "predictions.npz"
     path.parent.mkdir(parents=True)
     save_stacked(path, [failure.arrays()])
+
+
+def test_a_method_that_fails_everywhere_ends_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for data in ("houses", "mnist"):
+        for candidate in range(2):
+            fail(tmp_path, data, candidate, "ValueError: no")
     options = ['{"a": 1}', '{"a": 2}']
-    tables = {"houses": scores(options, [FAILED] * 2)}
-    words = "^all 2 candidates failed on houses: ValueError: no; correct mine.py"
+    nothing = scores(options, [FAILED] * 2)
+    words = "^both candidates failed on houses, mnist: ValueError: no; correct mine.py$"
     with refusal(words):
-        judge(tmp_path, tables)
-    tables["mnist"] = scores(options, [0.1, 0.2])
-    (notice,) = judge(tmp_path, tables)
+        judge(tmp_path, {"houses": nothing, "mnist": nothing})
+    some = scores(options, [0.1, 0.2])
+    (notice,) = judge(tmp_path, {"houses": nothing, "mnist": some}).notices
     assert notice == (
-        "all 2 candidates failed on houses: ValueError: no; its tables have the first "
+        "both candidates failed on houses: ValueError: no; its tables have the first "
         "candidate."
     )
     assert capsys.readouterr().out == f"search: {notice}\n"
+
+
+def test_a_longer_limit_is_advice_where_one_was_reached(tmp_path: Path) -> None:
+    late = "timed out after 6 seconds"
+    for candidate, reason in enumerate(["ValueError: no", late, late]):
+        fail(tmp_path, "houses", candidate, reason)
+    options = ['{"a": 1}', '{"a": 2}', '{"a": 3}']
+    nothing = scores(options, [FAILED] * 3)
+    words = rf"all 3 candidates failed on houses: ValueError: no \(1\); {late} \(2\)"
+    with refusal(rf"^{words}; correct mine.py, or raise --timeout$"):
+        judge(tmp_path, {"houses": nothing})
+
+
+def test_candidates_that_fail_among_others_have_their_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail(tmp_path, "houses", 1, "line 3: ValueError: no")
+    options = ['{"a": 1}', '{"a": 2}', '{"a": 2, "b": 3}']
+    table = scores(options, [0.1, FAILED, 0.2])
+    contest = judge(tmp_path, {"houses": table})
+    (line,) = contest.failed_candidates
+    assert line == "houses: 1 of 3 candidates failed: line 3: ValueError: no."
+    assert contest.notices == []
+    assert capsys.readouterr().out == f"search: {line}\n"

@@ -83,7 +83,7 @@ def endless(inputs, options):
 """
 REASONS = {
     "good": "",
-    "raising": "RuntimeError: no luck with these data",
+    "raising": "line 14: RuntimeError: no luck with these data",
     "leaving": "SystemExit: 0",
     "wrong_shape": "output model must be a tensor of shape",
     "nothing": "train must return a Fitted; got NoneType",
