@@ -45,7 +45,7 @@ def copy(copies: Callable[[], Path], tmp_path: Path) -> Checkout:
 
 def test_the_page_about_extending(copy: Checkout, tmp_path: Path) -> None:
     """Its method, penalties, data set and tables, as other packages have them."""
-    _, method, penalty, losses, _, data = blocks(PAGE, "python")
+    _, _, method, penalty, losses, _, data = blocks(PAGE, "python")
     (project,) = blocks(PAGE, "toml")
     example = copy.folder / "examples" / "outside_method"
     assert (example / "kerhrm_cvar.py").read_text() == method

@@ -2,7 +2,8 @@
 
 A method for ``kerhrm compete``.  Change what follows into yours: the options, the
 training, and the candidates of which the search takes one for each data set.
-docs/extending.md says what Inputs and Fitted hold.
+docs/extending.md says what Inputs and Fitted hold, and has a loop of PyTorch and a
+method in NumPy: inputs.network is no nn.Module.
 """
 
 from torch import Tensor
@@ -27,6 +28,9 @@ class MyOptions(Options):
 def train_my_method(inputs: Inputs, options: MyOptions) -> Fitted:
     """Train on the points of the largest losses, and stop as all methods do.
 
+    train_model looks at the validation points every evaluate_every steps; a loop of
+    another kind is not stopped unless it looks, too.
+
     Labels are -1 and +1, and the sign of an output is the label that it predicts.
     """
     n_worst = max(1, round(options.share * len(inputs.y)))
@@ -41,7 +45,10 @@ def train_my_method(inputs: Inputs, options: MyOptions) -> Fitted:
 
 #: its name in files and commands, which no other method may have.  More, if needed:
 #: tasks=("classification",), needs_environments=True (the true ones),
-#: needs_features=True, infers=True and criterion=WORST_INFERRED.
+#: needs_features=True.  A method that infers environments has infers=True and
+#: criterion=WORST_INFERRED (from kerhrm.methods.base), and returns
+#: Fitted(..., environments=...) of shape (n + m, K), training points before validation
+#: points.  Pooled validation, the default, selects weaker candidates of such a method.
 METHOD = Method("my_method", MyOptions, train_my_method)
 #: its name in tables
 TITLE = "My method"

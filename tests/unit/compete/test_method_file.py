@@ -3,10 +3,12 @@
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from method_text import TEMPLATE, Write
+from pagetools import blocks
 from plugintools import run
 from refusals import refusal
 
@@ -33,6 +35,13 @@ def refused(path: Path) -> str:
     assert len(text.splitlines()) == 1
     assert path.name in text
     return text
+
+
+def example(name: str) -> str:
+    """The method file of the docs with this method."""
+    page = Path(__file__).parents[3] / "docs" / "extending.md"
+    (found,) = [block for block in blocks(page, "python") if f'"{name}"' in block]
+    return found
 
 
 def test_the_template_is_a_method_of_eight_candidates(method: MethodFile) -> None:
@@ -66,11 +75,24 @@ def test_the_template_is_a_method_of_eight_candidates(method: MethodFile) -> Non
     assert accuracy > 0.9
 
 
+def test_the_loop_of_the_docs_competes(write: Write) -> None:
+    """It stops as train_model does: on a line that the validation points reverse."""
+    method = load_method(write(example("my_loop")), [], [])
+    x = torch.linspace(-1, 1, 40)[:, None]
+    y = x[:, 0].sign()
+    network = build(NetworkOptions(widths=[4]), seed=0, d=1)
+    for sign in (1, -1):
+        inputs = Inputs(x, y, x, sign * y, "classification", seed=0, network=network)
+        options = method.method.options(steps=60, learning_rate=0.01)
+        learned = method.method.train(inputs, options)
+        alike = SimpleNamespace(steps=60, learning_rate=0.01, evaluate_every=25)
+        theirs = inputs.train_model(lambda f, *_: ((f - y) ** 2).mean(), alike)
+        outputs = check_output(learned.predict(x)["model"], "model", len(x))
+        assert outputs.tolist() == pytest.approx(theirs(x).tolist(), abs=1e-5)
+
+
 def test_the_example_of_numpy_in_the_docs_competes(write: Write) -> None:
-    docs = Path(__file__).parents[3] / "docs" / "extending.md"
-    blocks = docs.read_text("utf-8").split("```python\n")
-    (example,) = [block for block in blocks if "numpy_ridge" in block]
-    text, _, _ = example.partition("```")
+    text = example("numpy_ridge")
     path = write(text)
     method = load_method(path, [], [])
     assert method.candidates == [{"ridge": ridge} for ridge in (0.1, 1.0, 10.0)]
@@ -102,11 +124,11 @@ def test_outputs_have_a_title_each(write: Write) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("METHOD = M", "1 / 0\nMETHOD = M", "line 45: ZeroDivisionError: division by"),
+        ("METHOD = M", "1 / 0\nMETHOD = M", "line 52: ZeroDivisionError: division by"),
         (
             "METHOD = M",
             "assert False\nMETHOD = M",
-            "line 45: AssertionError; correct it",
+            "line 52: AssertionError; correct it",
         ),
         ('"my_method"', "3", "its name must be text; got 3"),
         (
