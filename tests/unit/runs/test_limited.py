@@ -257,7 +257,7 @@ def test_a_traceback_is_shown_once(
         assert fitted(process, "raising").arrays is None
     first, second = caplog.messages
     assert "Traceback" in first
-    assert second == "raising, replicate 0: RuntimeError: no luck"
+    assert second == "raising, replicate 0: line 35: RuntimeError: no luck"
 
 
 def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) -> None:
