@@ -108,3 +108,47 @@ def flipped(rows: Rows, share: float, right: float = 1.0) -> tuple[Array, Array,
     spurious = spurious_sign[:, None] + noise
     x = np.column_stack([stable, spurious])
     return x, y, hidden
+
+
+#: inputs (n, d) of mean zero and variance 1, by rows and d
+Inputs = Callable[[Rows, int], Array]
+
+
+def skewed(rows: Rows, d: int) -> Array:
+    """Independent exponential inputs."""
+    shape = rows.n, d
+    return rows.random.exponential(size=shape) - 1
+
+
+def half_binary(rows: Rows, d: int) -> Array:
+    """Independent inputs; every second one is yes or no, yes in two fifths."""
+    x = rows.normal(d)
+    shape = rows.n, d // 2
+    draws = rows.random.random(shape)
+    is_yes = draws < 0.4
+    x[:, 1::2] = (is_yes - 0.4) / np.sqrt(0.24)
+    return x
+
+
+INPUTS: dict[str, Inputs] = {
+    "normal": Rows.normal,
+    "skewed": skewed,
+    "half yes or no": half_binary,
+}
+#: standard deviation of the log odds: some 12 % of the labels cannot be predicted
+LOG_ODDS = 5.0
+
+
+def logistic(rows: Rows, inputs: Inputs, d: int) -> Points:
+    """Labels with P(1 | x) = 1 / (1 + exp(-f(x))), f linear in all of d inputs.
+
+    Slopes fall from 1 to .3 of the first one.
+    """
+    x = inputs(rows, d)
+    slopes = np.linspace(1, 0.3, d)
+    length = np.linalg.norm(slopes)
+    f = LOG_ODDS * (x @ slopes) / length
+    odds = np.exp(-f)
+    probability = 1 / (1 + odds)
+    y = rows.hidden(probability)
+    return x, y.astype(int)

@@ -2,6 +2,7 @@
 
 Table ``labels``: parts ``no environments`` (labels of one law, some wrong at random; 20
 draws each), ``few columns`` (ordinary tables without environments; 20 draws each),
+``logistic`` (labels of a logistic law, which errs near the boundary; 20 draws each),
 ``flips`` (a feature follows the label, and its opposite in a share of the rows),
 ``noisy flips`` (the same with a feature that is wrong by chance in some rows),
 ``seeds`` (the same in fewer rows: one table, ten seeds of the fit) and ``paper``
@@ -23,7 +24,15 @@ from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.estimators.kerhrm import KerHRMClassifier
 from kerhrm.randomness import stream
 from kerhrm_paper.data.paper_data import PaperData
-from kerhrm_paper.studies.label_laws import FEW, OTHERS, SHAPES, flipped, one_law
+from kerhrm_paper.studies.label_laws import (
+    FEW,
+    INPUTS,
+    OTHERS,
+    SHAPES,
+    flipped,
+    logistic,
+    one_law,
+)
 from kerhrm_paper.studies.label_tables import TABLES
 from kerhrm_paper.studies.laws import Points
 from kerhrm_paper.studies.noises import Rows
@@ -54,6 +63,7 @@ def units(files: Files) -> Iterator[Unit]:
     """A unit for each fit of KerHRM."""
     yield from of_one_law()
     yield from of_few_columns()
+    yield from of_logistic()
     yield from of_flips()
     yield from of_noisy_flips()
     yield from of_seeds()
@@ -83,6 +93,17 @@ def of_few_columns() -> Iterator[Unit]:
             key = FitKey("few columns", name, seed)
             fit = partial(few_columns, name, seed)
             yield key.unit(fit)
+
+
+def of_logistic() -> Iterator[Unit]:
+    """Labels by chance, most of all near the boundary, in 600 and 2 100 rows."""
+    for seed in range(20):
+        for name in INPUTS:
+            for n_columns in (4, 10):
+                case = f"{n_columns} columns, {name}"
+                key = FitKey("logistic", case, seed)
+                fit = partial(by_chance, name, n_columns, seed)
+                yield key.unit(fit)
 
 
 def of_flips() -> Iterator[Unit]:
@@ -166,6 +187,19 @@ def few_columns(name: str, seed: int) -> DataFrame:
     random = stream(seed, *words, "test")
     rows = Rows(random, 4000)
     test = draw(rows)
+    return fitted(x, y, seed, [test])
+
+
+def by_chance(name: str, n_columns: int, seed: int) -> DataFrame:
+    """Labels of a logistic law, 600 or 2 100 rows."""
+    words = "two labels", "logistic", name, str(n_columns)
+    n = 2100 if seed % 2 else 600
+    random = stream(seed, *words, "train")
+    rows = Rows(random, n)
+    x, y = logistic(rows, INPUTS[name], n_columns)
+    random = stream(seed, *words, "test")
+    rows = Rows(random, 4000)
+    test = logistic(rows, INPUTS[name], n_columns)
     return fitted(x, y, seed, [test])
 
 
