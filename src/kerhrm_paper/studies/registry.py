@@ -49,7 +49,7 @@ STUDIES = {
         tables=("labels_draws", "labels"),
         methods=(RIDGE,),
         raw="mnist",
-        minutes=10,
+        minutes=12,
         smoke=4,
     ),
     "drift": Declaration(
