@@ -33,9 +33,9 @@ from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time
 #: Rows and numbers of a table up to which PyTorch's further threads bring nothing: a
-#: fit to 400 x 8 takes 1.0 s on one and 1.6 s on two, to 4 000 x 10 the same on both.
+#: fit to 1 000 x 10 takes 1.3 s on one and on two, to 4 000 x 10 2.9 and 2.5 s.
 #: On cores that others keep busy, threads wait for each other: 600 x 2 took 16 to 43 s.
-FEW_ROWS = 4000
+FEW_ROWS = 2000
 FEW_NUMBERS = 100_000
 
 

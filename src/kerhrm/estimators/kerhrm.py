@@ -52,8 +52,8 @@ _PARAMETERS = """    Parameters
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where the fit is computed.
     n_jobs : int or None, default=None
-        Cores; None: one for a table of at most 4 000 rows and 100 000 numbers, which
-        more would not speed up, else those that PyTorch takes; -1, or more than there
+        Cores; None: one for a table of at most 2 000 rows and 100 000 numbers, which
+        more hardly speed up, else those that PyTorch takes; -1, or more than there
         are: all.
     verbose : int, default=0
         1: show on standard error how far the fit is, on a terminal by bars, else by a

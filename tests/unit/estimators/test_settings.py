@@ -214,7 +214,7 @@ class Watched(torch.nn.Module):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_jobs", "expected"),
-    [(90, None, {1}), (90, 2, {2}), (4001, None, {3})],
+    [(90, None, {1}), (90, 2, {2}), (2001, None, {3})],
     ids=["few rows", "few rows, but a number is given", "many rows"],
 )
 @pytest.mark.parametrize("kind", [TangentRidge, KerHRMRegressor])
