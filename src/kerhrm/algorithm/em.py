@@ -1,6 +1,9 @@
 """Steps of EM for mixtures of kernel ridge regressions.
 
 The model and the formulas of both steps are in :mod:`kerhrm.algorithm.mixture`.
+
+R mixtures belong to one data set, psi (n, k) and y (n,), or to S of as many points
+each, psi (S, n, k) and y (S, n): then the first R / S belong to the first of them.
 """
 
 import math
@@ -70,63 +73,72 @@ class Estimates:
 
 
 class ClusterMoments:
-    """Moments of every cluster of many mixtures on one data set, psi (n, k) and y (n,).
+    """Moments of every cluster of many mixtures, psi (n, k) and y (n,).
 
     Where it fits, the products psi_a psi_b of all points are stored once as an n x
     k(k+1)/2 matrix, so that the moments of every mixture and cluster are one matrix
-    product.  The last cluster's are what the others leave of the sum: responsibilities
-    add up to ``counts`` (n,).
+    product; of several data sets, (S, n, k) and (S, n), they are in any case.  The last
+    cluster's moments are what the others leave of the sum: responsibilities add up to
+    ``counts`` (n,).
     """
 
     def __init__(self, psi: Tensor, y: Tensor, counts: Tensor) -> None:
-        n, k = psi.shape
+        n, k = psi.shape[-2:]
         self.psi = psi
         self.y = y
-        everyone = counts[None]
-        second, cross = weighted_moments(psi, y, everyone)
-        self.total_second = second[0]
-        self.total_cross = cross[0]
         self.products: Tensor | None = None
         n_products = k * (k + 1) // 2
-        if n * n_products <= PRODUCTS_LIMIT:
+        several = psi.ndim == 3
+        if several or n * n_products <= PRODUCTS_LIMIT:
+            self.products = column_products(psi)
+            self.psi_y = psi * y[..., None]
             rows, columns = torch.triu_indices(k, k, device=psi.device)
-            left = psi[:, rows]
-            right = psi[:, columns]
-            self.products = left * right
-            self.psi_y = psi * y[:, None]
             position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
             numbers = torch.arange(len(rows), device=psi.device)
             position[rows, columns] = numbers
             position[columns, rows] = numbers
             self.unpack = position.flatten()
+        if several:
+            everyone = counts.expand(len(psi), 1, n)
+            second, cross = self._of(everyone)
+            self.total_second = second.squeeze(1)
+            self.total_cross = cross.squeeze(1)
+        else:
+            everyone = counts[None]
+            self.total_second, self.total_cross = weighted_moments(psi, y, everyone)
 
     def weighted(self, r: Tensor) -> tuple[Tensor, Tensor]:
         """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
-        n_mixtures, n_clusters, _ = r.shape
-        all_but_last = (n_mixtures, n_clusters - 1)
         but_last = r[:, :-1]
-        weightings = but_last.flatten(0, 1)  # (R (K - 1), n)
-        if self.products is not None:
-            packed = weightings @ self.products
-            unpacked = packed.index_select(1, self.unpack)
-            second = unpacked.unflatten(1, self.total_second.shape)
-            cross = weightings @ self.psi_y
-        else:
-            second, cross = weighted_moments(self.psi, self.y, weightings)
-        second = second.unflatten(0, all_but_last)
-        cross = cross.unflatten(0, all_but_last)
-        last_second = self.total_second - second.sum(1)
-        last_cross = self.total_cross - cross.sum(1)
+        second, cross = self._of(but_last)
+        n_mixtures = len(r)
+        total_second = repeated(self.total_second, n_mixtures)
+        total_cross = repeated(self.total_cross, n_mixtures)
+        last_second = total_second - second.sum(1)
+        last_cross = total_cross - cross.sum(1)
         last_second_row = last_second.unsqueeze(1)
         second = torch.cat([second, last_second_row], 1)
         last_cross_row = last_cross.unsqueeze(1)
         cross = torch.cat([cross, last_cross_row], 1)
         return second, cross
 
+    def _of(self, weightings: Tensor) -> tuple[Tensor, Tensor]:
+        """Moments (R, J, k, k) and (R, J, k) of weightings (R, J, n) of the points."""
+        k = self.psi.shape[-1]
+        shape = weightings.shape[:-1]
+        if self.products is not None:
+            packed = products(weightings, self.products)
+            unpacked = packed.index_select(-1, self.unpack)
+            second = unpacked.reshape(*shape, k, k)
+            return second, products(weightings, self.psi_y)
+        flat = weightings.flatten(0, 1)
+        second, cross = weighted_moments(self.psi, self.y, flat)
+        return second.reshape(*shape, k, k), cross.reshape(*shape, k)
+
 
 class Steps:
-    """M steps and E steps on one data set: psi (n, k), y (n,), and cells and weights of
-    the points (n,)."""
+    """M steps and E steps on psi (n, k), y (n,), and cells and weights of the points
+    (n,), or on several data sets (S, n, k), (S, n) without cells and weights."""
 
     def __init__(
         self,
@@ -143,15 +155,16 @@ class Steps:
         self.n_clusters = n_clusters
         self.cells = cells
         self.point_weights = point_weights
-        self.counts = torch.ones_like(y) if point_weights is None else point_weights
+        n = y.shape[-1]
+        self.counts = y.new_ones(n) if point_weights is None else point_weights
         self.members = None if cells is None else one_hot(cells).to(psi)
         self.moments = ClusterMoments(psi, y, self.counts)
-        deviation = float(y.std()) if len(y) > 1 else 0.0
-        self.sigma_floor = 1e-6 * deviation
+        deviation = y.std(-1) if n > 1 else y.new_zeros(())
+        self.sigma_floor = 1e-6 * deviation.reshape(-1, 1)
 
     def maximise(self, r: Tensor, rho: Tensor) -> Estimates:
         """M step: the parameters given responsibilities (R, K, n) and rho (R,)."""
-        n = len(self.y)
+        n = self.y.shape[-1]
         if self.point_weights is not None:
             r = r * self.point_weights
         moments = self.moments.weighted(r)
@@ -172,7 +185,8 @@ class Steps:
             pooled = variance.sum(-1, keepdim=True)
             variance = pooled.expand_as(weights)
         deviation = variance.sqrt()
-        sigma = deviation.clamp_min(self.sigma_floor)
+        sigma_floor = repeated(self.sigma_floor, len(r))
+        sigma = deviation.clamp_min(sigma_floor)
         if self.settings.noise_sd is not None:
             sigma = torch.full_like(sigma, self.settings.noise_sd)
         return Estimates(
@@ -209,7 +223,7 @@ class Steps:
         shrinkages = estimates.penalty / precision
         shrinkage = shrinkages.sum(-1)
         total_log_likelihood = log_likelihood.sum((-2, -1))
-        mean_log_likelihood = total_log_likelihood / len(self.y)
+        mean_log_likelihood = total_log_likelihood / self.y.shape[-1]
         objective = shrinkage - mean_log_likelihood
         return weights, r, objective
 
@@ -227,9 +241,53 @@ class Steps:
 
 
 def squared_residuals(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
-    """(y_i - psi_i^T Theta_j)^2: (n, k), (n,), (..., K, k) to (..., K, n)."""
-    residuals = (theta @ psi.mT).sub_(y)
+    """(y_i - psi_i^T Theta_j)^2: (n, k), (n,), (..., K, k) to (..., K, n).
+
+    Of several data sets: (S, n, k), (S, n), (R, K, k) to (R, K, n).
+    """
+    predictions = products(theta, psi.mT)
+    if y.ndim > 1:
+        of_each = y[:, None]
+        y = repeated(of_each, len(theta))
+    residuals = predictions.sub_(y)
     return residuals.square_()
+
+
+def column_products(psi: Tensor) -> Tensor:
+    """Products psi_a psi_b, a <= b, of each point: (..., n, k) to (..., n,
+    k(k+1)/2), in the order of ``torch.triu_indices``."""
+    *shape, k = psi.shape
+    n_products = k * (k + 1) // 2
+    found = psi.new_empty(*shape, n_products)
+    first = 0
+    for a in range(k):  # several times faster than two gathers
+        stop = first + k - a
+        torch.mul(psi[..., a:], psi[..., a : a + 1], out=found[..., first:stop])
+        first = stop
+    return found
+
+
+def products(left: Tensor, right: Tensor) -> Tensor:
+    """Products of (..., J, a) with (a, b), or of (R, J, a) with those of their data
+    sets, (S, a, b)."""
+    *shape, _ = left.shape
+    if right.ndim == 2:
+        flat = left.flatten(0, -2)
+    else:
+        n_sets, n_inner, _ = right.shape
+        n_mixtures, n_rows = shape
+        of_each_set = n_mixtures // n_sets * n_rows
+        flat = left.reshape(n_sets, of_each_set, n_inner)
+    found = flat @ right
+    return found.reshape(*shape, right.shape[-1])
+
+
+def repeated(of_sets: Tensor, n_mixtures: int) -> Tensor:
+    """What is told of each data set (S, ...), for each of its mixtures (R, ...)."""
+    n_sets = len(of_sets)
+    if n_sets == 1:
+        return of_sets
+    return of_sets.repeat_interleave(n_mixtures // n_sets, 0)
 
 
 def log_density(

@@ -37,7 +37,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.em import EM, Steps, log_density, squared_residuals
+from kerhrm.algorithm.em import EM, Steps, log_density, repeated, squared_residuals
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 
@@ -111,22 +111,24 @@ def fit_mixture(
     point_weights: Tensor | None = None,
     em: EM | None = None,
 ) -> Mixture:
-    """Fit R mixtures of K regressions to one data set by EM.
+    """Fit R mixtures of K regressions to one data set by EM, or to several.
 
     Parameters
     ----------
-    psi : Tensor, (n, k)
-        Variant features Psi_V, float64.
-    y : Tensor, (n,)
+    psi : Tensor, (n, k) or (S, n, k)
+        Variant features Psi_V, float64; or those of S data sets of n points each.
+    y : Tensor, (n,) or (S, n)
         What the regressions explain: labels, or labels minus the offset f_0; float64.
     start : Tensor, (R, n, K)
-        Responsibilities at the start.
+        Responsibilities at the start; of several data sets, R / S of the first, as many
+        of the second, and so on.
     ridge : float or Tensor, (R,)
         Positive, in units of the mean eigenvalue of Psi^T Psi / n.
     cells : Tensor, (n,), int64, optional
-        0, ..., C - 1: the cell of every point, whose points belong together.
+        0, ..., C - 1: the cell of every point, whose points belong together; of one
+        data set.
     point_weights : Tensor, (n,), optional
-        Of mean 1: sums over points become weighted sums.
+        Of mean 1: sums over points become weighted sums; of one data set.
     em : EM, optional
         How EM is run.
 
@@ -165,10 +167,12 @@ def fit_mixture(
     positive = ridges > 0
     if not bool(positive.all()):
         raise KerhrmError(f"ridge must be positive; got {ridge}", "try 0.01")
-    squares = (psi**2).sum()
-    rho = ridges * squares / psi.numel()  # (R,)
+    *_, k = psi.shape
+    squares = (psi**2).sum((-2, -1)).reshape(-1)
+    rho = ridges * repeated(squares, n_starts) / (n * k)  # (R,)
     steps = Steps(psi, y, settings, n_clusters, cells, point_weights)
-    done = _Done(n_starts, psi.device)
+    n_sets = len(psi) if psi.ndim == 3 else n_starts
+    done = _Done(n_starts, n_starts // n_sets, psi.device)
     # (R, K, n): sums over the few clusters are sums of whole rows
     r = start.mT.contiguous()
     previous = psi.new_full((n_starts,), torch.inf)
@@ -178,7 +182,7 @@ def fit_mixture(
         gain = previous - objective
         converged = gain < settings.tol
         last = iteration == settings.max_iter
-        finished = converged | last
+        finished = (converged | last) & done.waiting
         # all that the host learns of a step: a GPU is waited for once
         n_finished = int(finished.sum().masked_fill(estimates.singular, -1))
         if n_finished < 0:
@@ -193,9 +197,14 @@ def fit_mixture(
                 n_iterations=torch.full_like(done.active, iteration),
                 converged=converged,
             )
-            left = done.keep(mixtures, finished, n_finished)
+            done.keep(mixtures, finished, n_finished)
+            left, sets_left = done.leave(n_finished)
             if len(left) == 0:
                 break
+            if psi.ndim == 3 and len(sets_left) < len(psi):
+                psi = psi[sets_left]
+                y = y[sets_left]
+                steps = Steps(psi, y, settings, n_clusters, cells, point_weights)
             r = r[left]
             objective = objective[left]
             rho = rho[left]
@@ -204,20 +213,23 @@ def fit_mixture(
 
 
 class _Done:
-    """Mixtures that are finished; they leave the batch, whose others go on."""
+    """Mixtures that are finished; they leave the batch, whose others go on.
 
-    def __init__(self, n_starts: int, device: torch.device) -> None:
+    Those of one of several data sets leave together, as they were when each finished.
+    """
+
+    def __init__(self, n_starts: int, of_each_set: int, device: torch.device) -> None:
         self.n_starts = n_starts
+        self.of_each_set = of_each_set
         self.active = torch.arange(n_starts, device=device)
+        #: whether an active mixture is not finished
+        self.waiting = torch.ones(n_starts, dtype=torch.bool, device=device)
         self.fields: dict[str, Tensor] = {}
 
-    def keep(self, mixtures: Mixture, finished: Tensor, n_finished: int) -> Tensor:
-        """Keep those of the active mixtures that are finished (R,), and return the
-        positions of the others."""
+    def keep(self, mixtures: Mixture, finished: Tensor, n_finished: int) -> None:
+        """Keep those of the active mixtures that have just finished (R,)."""
         finished_last = finished.to(torch.uint8).argsort(stable=True)
-        n_left = len(finished) - n_finished
-        left = finished_last[:n_left]
-        gone = finished_last[n_left:]
+        gone = finished_last[len(finished) - n_finished :]
         for field in fields(Mixture):
             of_active = getattr(mixtures, field.name)
             if field.name not in self.fields:
@@ -227,8 +239,24 @@ class _Done:
             positions = self.active[gone]
             values = of_active[gone]
             kept.index_copy_(0, positions, values)
+        self.waiting &= ~finished
+
+    def leave(self, n_finished: int) -> tuple[Tensor, Tensor]:
+        """Positions of the mixtures, and of the data sets, that go on."""
+        of_sets = self.waiting.unflatten(0, (-1, self.of_each_set))
+        goes_on = of_sets.any(1)
+        if self.of_each_set == 1:  # what the host knows a GPU is not asked for
+            n_left = len(goes_on) - n_finished
+        else:
+            n_left = int(goes_on.sum())
+        going_first = (~goes_on).to(torch.uint8).argsort(stable=True)
+        sets_left = going_first[:n_left]
+        numbers = torch.arange(len(self.active), device=self.active.device)
+        by_set = numbers.unflatten(0, (-1, self.of_each_set))
+        left = by_set[sets_left].flatten()
         self.active = self.active[left]
-        return left
+        self.waiting = self.waiting[left]
+        return left, sets_left
 
     def mixtures(self) -> Mixture:
         """All mixtures, in the order of their starts."""

@@ -24,7 +24,6 @@ from kerhrm.heterogeneity.test import test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit
 from kerhrm.methods.inputs import Inputs
 from kerhrm.tables.data import Units
-from kerhrm.threads import torch_threads
 
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5
@@ -107,8 +106,7 @@ def tested(prepared: Prepared) -> HeterogeneityResult | None:
         y = torch.cat([y, inputs.y_validation])
     table = x.double().cpu().numpy()
     target = y.double().cpu().numpy()
-    with torch_threads(1):  # of 20 000 x 50 it takes 1.9 s on one, 2.1 s on two
-        return test_table(table, target, options)
+    return test_table(table, target, options)
 
 
 def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:

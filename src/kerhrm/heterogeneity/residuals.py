@@ -36,6 +36,7 @@ from kerhrm.features.ridge import Columns
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.progress import progress
+from kerhrm.threads import one_blas_thread, torch_threads
 
 RANK_STEPS = 6  #: of the rank regression
 
@@ -99,9 +100,10 @@ def scaled_residuals(
     split = KFold(folds, shuffle=True, random_state=seed)
     predictions = []
     models = [*scale_models()]
-    for model in progress(models, "regressions of the noise's scale"):
-        prediction = cross_val_predict(model, inputs, size, cv=split)
-        predictions.append(prediction)
+    with one_blas_thread(), torch_threads(1):  # of 4 000 x 10 .18 s; on two .43 s
+        for model in progress(models, "regressions of the noise's scale"):
+            prediction = cross_val_predict(model, inputs, size, cv=split)
+            predictions.append(prediction)
     scale = min(predictions, key=lambda scale: mean_gamma_deviance(size, scale))
     median_scale = np.median(scale)
     in_medians = scale / median_scale

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.em import EM, LOG_2PI
+from kerhrm.algorithm.em import EM, LOG_2PI, products, repeated
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.progress import progress
@@ -33,6 +33,8 @@ from kerhrm.progress import progress
 DIRECTIONS = 2  #: of second moments that EM starts with
 #: directions of second moments that the mixture's regressions are linear in
 SUBSPACE = 6
+#: responsibilities that EM holds at once: 1 MB, which a core's own cache has room for
+AT_ONCE = 2**17
 
 
 def gains(
@@ -65,77 +67,90 @@ def gains(
         Gain in nats per point.
     """
     psi = torch.from_numpy(features)
-    n = len(psi)
     n_sets = len(residuals)
     n_starts = n_sets * options.n_init
-    starts = random_starts(seed, n_starts, n, 2, "heterogeneity")
-    by_set = starts.split(options.n_init)
+    starts = random_starts(seed, n_starts, len(psi), 2, "heterogeneity")
+    by_set = starts.unflatten(0, (n_sets, options.n_init))
     residual_sets = torch.from_numpy(residuals)
-    sets = zip(residual_sets, by_set, strict=True)
-    for e, random in progress(sets, "permutations of the pre-test", len(residuals)):
-        led = along_singled_out(psi, e)
-        yield _gain(led, e, random, options)
+    batches = _batches(n_sets, len(psi), options)
+    found = (_gains(psi, residual_sets[b], by_set[b], options) for b in batches)
+    one_by_one = (gain for gains in found for gain in gains.tolist())
+    yield from progress(one_by_one, "permutations of the pre-test", n_sets)
 
 
-def _gain(
+def _batches(n_sets: int, n: int, options: HeterogeneityOptions) -> Iterator[slice]:
+    """Sets of n residuals whose gains are computed at once: few ahead of the one that
+    is asked for, as many tests end early."""
+    n_starts = DIRECTIONS + 1 + options.n_init
+    responsibilities = 2 * n_starts * n
+    most = max(1, AT_ONCE // responsibilities)
+    first = 0
+    while first < n_sets:
+        ahead = max(4, first)
+        stop = first + min(ahead, most)
+        yield slice(first, stop)
+        first = stop
+
+
+def _gains(
     psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions
-) -> float:
-    """Gain on one set of residuals (n,)."""
-    directed = directed_starts(psi, e)
-    starts = torch.cat([directed, random])
+) -> Tensor:
+    """Gains (S,) on sets of residuals (S, n), with random starts (S, n_init, n, 2)."""
+    led = along_singled_out(psi, e)
+    directed = directed_starts(led, e)
+    starts = torch.cat([directed, random], 1)
     em = EM(max_iter=options.em_max_iter, tol=options.em_tol)
-    mixtures = fit_mixture(psi, e, starts, ridge=options.ridge, em=em)
-    ones_of_points = psi[None, :, :1]
-    everyone = torch.ones_like(ones_of_points)
-    regression = fit_mixture(psi, e, everyone, ridge=options.ridge)
-    constant_noise = regression.log_likelihood(psi, e)
-    matched = matched_likelihood(mixtures, psi, e)
+    mixtures = fit_mixture(led, e, starts.flatten(0, 1), ridge=options.ridge, em=em)
+    everyone = torch.ones_like(e)[..., None]
+    regressions = fit_mixture(led, e, everyone, ridge=options.ridge)
+    constant_noise = regressions.log_likelihood(led, e)[:, None]
+    by_set = (len(e), starts.shape[1])
+    matched = matched_likelihood(mixtures, led, e).reshape(by_set)
     alone = torch.maximum(constant_noise, matched)
-    of_mixtures = mixtures.log_likelihood(psi, e)
+    of_mixtures = mixtures.log_likelihood(led, e).reshape(by_set)
     gain = of_mixtures - alone
     large_enough = mixtures.weights >= options.min_share
-    usable = large_enough.all(-1)
+    usable = large_enough.all(-1).reshape(by_set)
     usable_gain = torch.where(usable, gain, 0.0)
-    best = float(usable_gain.max())
-    return max(0.0, best)
+    best = usable_gain.amax(1)
+    return best.clamp_min(0.0)
 
 
 def along_singled_out(psi: Tensor, e: Tensor) -> Tensor:
-    """Psi (n, k) along the directions that residuals e (n,) single out:
-    at most (n, 8)."""
+    """Psi (n, k) along the directions that residuals e (S, n) single out: at most
+    (S, n, 8)."""
+    n_sets = len(e)
     if psi.shape[1] <= SUBSPACE + 2:
-        return psi
-    first = psi.mT @ e
+        return psi.expand(n_sets, -1, -1)
+    first = e @ psi
     second = _second_moment_directions(psi, e, SUBSPACE)
     cubes = e**3 - 3 * e
-    third = psi.mT @ cubes
-    directions = torch.column_stack([first, third, second])
+    third = cubes @ psi
+    directions = torch.cat([first[..., None], third[..., None], second], -1)
     factors = torch.linalg.qr(directions)
-    basis = factors.Q
-    return psi @ basis
+    return psi @ factors.Q
 
 
 def _second_moment_directions(psi: Tensor, e: Tensor, number: int) -> Tensor:
-    """Directions (k, number) along which E[(e^2 - 1) psi psi^T] is largest."""
+    """Directions (S, k, number) along which E[(e^2 - 1) psi psi^T] is largest."""
     excess = e**2 - 1
-    column = excess[:, None]
+    column = excess[..., None]
     weighted = column * psi
     second = psi.mT @ weighted
     eigenpairs = torch.linalg.eigh(second)
     vectors = eigenpairs.eigenvectors
-    return vectors[:, -number:]
+    return vectors[..., -number:]
 
 
 def directed_starts(psi: Tensor, e: Tensor) -> Tensor:
-    """Responsibilities (3, n, 2) by moments of residuals e (n,), psi (n, k)."""
+    """Responsibilities (S, 3, n, 2) by moments of residuals e (S, n), psi (S, n, k)."""
     second_directions = _second_moment_directions(psi, e, DIRECTIONS)
     second = second_directions.mT
     cubes = e**3 - 3 * e
-    third = cubes @ psi
-    third_row = third[None]
-    directions = torch.cat([second, third_row])
-    products = directions @ psi.mT * e
-    sides = products > 0
+    third_row = cubes[:, None] @ psi
+    directions = torch.cat([second, third_row], 1)
+    products_with_e = directions @ psi.mT * e[:, None]
+    sides = products_with_e > 0
     starts = torch.stack([sides, ~sides], dim=-1)
     return starts.to(psi)
 
@@ -144,20 +159,22 @@ def matched_likelihood(mixtures: Mixture, psi: Tensor, y: Tensor) -> Tensor:
     """Mean log-likelihood of the Gaussian with each mixture's mean and variance at
     every point.
 
-    Of points (n, k), (n,), in nats: (R,).
+    Of points (n, k), (n,), or of several data sets, (S, n, k), (S, n); in nats: (R,).
     """
-    weights = mixtures.weights.unsqueeze(-2)
-    means = psi @ mixtures.theta.mT
+    weights = mixtures.weights.unsqueeze(-1)
+    means = products(mixtures.theta, psi.mT)
     weighted_means = weights * means
-    mean = weighted_means.sum(-1)
-    mean_column = mean.unsqueeze(-1)
-    distances = means - mean_column
+    mean = weighted_means.sum(-2)
+    mean_row = mean.unsqueeze(-2)
+    distances = means - mean_row
     weighted_squares = weights * distances**2
-    between = weighted_squares.sum(-1)
+    between = weighted_squares.sum(-2)
     noise_variances = mixtures.sigma**2
     variances = mixtures.weights * noise_variances
     within = variances.sum(-1, keepdim=True)
     variance = within + between
+    if y.ndim > 1:
+        y = repeated(y, len(mean))
     residuals = y - mean
     squares = residuals**2 / variance
     terms = squares + variance.log() + LOG_2PI
