@@ -82,7 +82,7 @@ build/%/installed: envs/%.lock | env
 	    -r envs/$*.lock && touch $@) 2>/dev/null || true
 
 dag: env  ## tests that run Snakemake (WORKFLOW_TESTS)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(WORKFLOW_TESTS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(WORKFLOW_TESTS)
 lock: env  ## renew the locks in envs/ (needs uv)
 	./envs/lock.sh
 site: env  ## the documentation as a site: build/site

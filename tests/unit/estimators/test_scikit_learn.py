@@ -73,7 +73,7 @@ ESTIMATORS = [
     DataBalancing(**QUICK),
     AFR(**QUICK),
     XRM(**QUICK, twin_steps=40, twin_rate=0.03),
-    EVaLS(**QUICK, inference_steps=20),
+    EVaLS(**QUICK, inference_steps=20, selected=[0.25], l1=[0.03]),
     EDNIL(**QUICK, n_environments=2, rounds=2, reference_steps=40),
     EIIL(task="regression", **QUICK, anneal=40, inference_steps=20),
     HRM(n_iterations=1, cluster_steps=50, gate_steps=60, gate_rate=0.02),
