@@ -140,8 +140,9 @@ def fit_mixture(
     Raises
     ------
     KerhrmError
-        If K > n, the ridge is not positive (Psi_V is singular after projection), or all
-        features or all labels are zero.
+        If K > n, the ridge is not positive (Psi_V is singular after projection), all
+        features or all labels of a data set are zero, or data sets have different
+        numbers of starts.
     torch.linalg.LinAlgError
         If rounding makes the system of a regression singular.
 
@@ -156,23 +157,19 @@ def fit_mixture(
     """
     settings = em or EM()
     n_starts, n, n_clusters = start.shape
-    if not bool(psi.any()) or not bool(y.any()):
-        hint = "use k > 1 (with k=1 the first iteration leaves nothing), or other data"
-        raise KerhrmError("all features or all labels of a data set are zero", hint)
-    if n_clusters > n:
-        problem = f"n_environments={n_clusters} exceeds n={n} training points"
-        raise KerhrmError(problem, "lower n_environments")
+    _check(psi, y, start)
     ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device)
     ridges = ridges.expand(n_starts)
     positive = ridges > 0
     if not bool(positive.all()):
         raise KerhrmError(f"ridge must be positive; got {ridge}", "try 0.01")
+    several = psi.ndim == 3
+    of_each_set = n_starts // len(psi) if several else 1
     *_, k = psi.shape
     squares = (psi**2).sum((-2, -1)).reshape(-1)
     rho = ridges * repeated(squares, n_starts) / (n * k)  # (R,)
     steps = Steps(psi, y, settings, n_clusters, cells, point_weights)
-    n_sets = len(psi) if psi.ndim == 3 else n_starts
-    done = _Done(n_starts, n_starts // n_sets, psi.device)
+    done = _Done(n_starts, of_each_set, psi.device)
     # (R, K, n): sums over the few clusters are sums of whole rows
     r = start.mT.contiguous()
     previous = psi.new_full((n_starts,), torch.inf)
@@ -201,7 +198,7 @@ def fit_mixture(
             left, sets_left = done.leave(n_finished)
             if len(left) == 0:
                 break
-            if psi.ndim == 3 and len(sets_left) < len(psi):
+            if several and len(sets_left) < len(psi):
                 psi = psi[sets_left]
                 y = y[sets_left]
                 steps = Steps(psi, y, settings, n_clusters, cells, point_weights)
@@ -210,6 +207,23 @@ def fit_mixture(
             rho = rho[left]
         previous = objective
     return done.mixtures()
+
+
+def _check(psi: Tensor, y: Tensor, start: Tensor) -> None:
+    """Refuse points and starts, as of :func:`fit_mixture`, that determine no fit."""
+    some_feature = psi.flatten(-2).any(-1)
+    some_label = y.any(-1)
+    if not bool((some_feature & some_label).all()):
+        hint = "use k > 1 (with k=1 the first iteration leaves nothing), or other data"
+        raise KerhrmError("all features or all labels of a data set are zero", hint)
+    n_starts, n, n_clusters = start.shape
+    if n_clusters > n:
+        problem = f"n_environments={n_clusters} exceeds n={n} training points"
+        raise KerhrmError(problem, "lower n_environments")
+    n_sets = len(psi) if psi.ndim == 3 else 1
+    if n_starts % n_sets:
+        problem = f"{n_starts} starts of {n_sets} data sets"
+        raise KerhrmError(problem, "give as many starts of each")
 
 
 class _Done:

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refusal
 from torch.testing import assert_close
 
 from kerhrm.algorithm.em import EM, column_products
@@ -50,6 +51,21 @@ def test_each_as_by_itself(
         assert_close(likelihoods[of_set], alone.log_likelihood(*points))
         of_alone = statistic.matched_likelihood(alone, *points)
         assert_close(matched[of_set], of_alone)
+
+
+def test_what_one_of_them_lacks_is_refused() -> None:
+    random = np.random.default_rng(0)
+    features = random.standard_normal((2, N, 1))
+    labels = random.standard_normal((2, N))
+    psi = torch.from_numpy(features)
+    y = torch.from_numpy(labels)
+    starts = random_starts(0, 4, N, 2)
+    labels[1] = 0
+    with refusal("all labels of a data set are zero"):
+        fit_mixture(psi, y, starts, ridge=0.1)
+    labels[1] = 1
+    with refusal("3 starts of 2 data sets"):
+        fit_mixture(psi, y, starts[:3], ridge=0.1)
 
 
 @pytest.mark.parametrize("n_features", [3, 12])
