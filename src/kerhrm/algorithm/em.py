@@ -19,6 +19,9 @@ from kerhrm.algorithm.problem import weighted_moments
 LOG_2PI = float(np.log(2 * np.pi))
 #: entries of all products psi_a psi_b up to which they are stored: 0.5 GB in float64
 PRODUCTS_LIMIT = 2**26
+#: points beyond which each product of two columns lies together in memory: sums over
+#: the points, which the cache does not hold, take half the time
+MANY_POINTS = 2**13
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,11 @@ def column_products(psi: Tensor) -> Tensor:
     k(k+1)/2), in the order of ``torch.triu_indices``."""
     *shape, k = psi.shape
     n_products = k * (k + 1) // 2
-    found = psi.new_empty(*shape, n_products)
+    if psi.ndim == 2 and len(psi) > MANY_POINTS:
+        psi = psi.mT.contiguous().mT
+        found = psi.new_empty(n_products, len(psi)).mT
+    else:
+        found = psi.new_empty(*shape, n_products)
     first = 0
     for a in range(k):  # several times faster than two gathers
         stop = first + k - a

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from refusals import refusal
 from torch.testing import assert_close
 
+from kerhrm.algorithm import em as em_module
 from kerhrm.algorithm.em import EM, column_products
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.heterogeneity import statistic
@@ -104,10 +105,11 @@ def test_few_sets_are_fitted_ahead_of_the_one_that_is_asked_for(
     assert sum(fitted) == 8
 
 
-@given(k=st.integers(1, 6))
-def test_products_of_columns(k: int) -> None:
+@pytest.mark.parametrize("shape", [(5,), (2, 5), (em_module.MANY_POINTS + 1,)])
+@pytest.mark.parametrize("k", [1, 2, 6])
+def test_products_of_columns(shape: tuple[int, ...], k: int) -> None:
     random = np.random.default_rng(k)
-    entries = random.standard_normal((2, 5, k))
+    entries = random.standard_normal((*shape, k))
     psi = torch.from_numpy(entries)
     rows, columns = torch.triu_indices(k, k)
     expected = psi[..., rows] * psi[..., columns]
