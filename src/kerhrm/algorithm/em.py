@@ -103,7 +103,7 @@ class ClusterMoments:
             self.unpack = position.flatten()
         if several:
             everyone = counts.expand(len(psi), 1, n)
-            second, cross = self._of(everyone)
+            second, cross = self._moments(everyone)
             self.total_second = second.squeeze(1)
             self.total_cross = cross.squeeze(1)
         else:
@@ -113,7 +113,7 @@ class ClusterMoments:
     def weighted(self, r: Tensor) -> tuple[Tensor, Tensor]:
         """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
         but_last = r[:, :-1]
-        second, cross = self._of(but_last)
+        second, cross = self._moments(but_last)
         n_mixtures = len(r)
         total_second = repeated(self.total_second, n_mixtures)
         total_cross = repeated(self.total_cross, n_mixtures)
@@ -125,7 +125,7 @@ class ClusterMoments:
         cross = torch.cat([cross, last_cross_row], 1)
         return second, cross
 
-    def _of(self, weightings: Tensor) -> tuple[Tensor, Tensor]:
+    def _moments(self, weightings: Tensor) -> tuple[Tensor, Tensor]:
         """Moments (R, J, k, k) and (R, J, k) of weightings (R, J, n) of the points."""
         k = self.psi.shape[-1]
         shape = weightings.shape[:-1]
@@ -263,15 +263,15 @@ def column_products(psi: Tensor) -> Tensor:
     n_products = k * (k + 1) // 2
     if psi.ndim == 2 and len(psi) > MANY_POINTS:
         psi = psi.mT.contiguous().mT
-        found = psi.new_empty(n_products, len(psi)).mT
+        packed = psi.new_empty(n_products, len(psi)).mT
     else:
-        found = psi.new_empty(*shape, n_products)
+        packed = psi.new_empty(*shape, n_products)
     first = 0
     for a in range(k):  # several times faster than two gathers
         stop = first + k - a
-        torch.mul(psi[..., a:], psi[..., a : a + 1], out=found[..., first:stop])
+        torch.mul(psi[..., a:], psi[..., a : a + 1], out=packed[..., first:stop])
         first = stop
-    return found
+    return packed
 
 
 def products(left: Tensor, right: Tensor) -> Tensor:
@@ -285,8 +285,8 @@ def products(left: Tensor, right: Tensor) -> Tensor:
         n_mixtures, n_rows = shape
         of_each_set = n_mixtures // n_sets * n_rows
         flat = left.reshape(n_sets, of_each_set, n_inner)
-    found = flat @ right
-    return found.reshape(*shape, right.shape[-1])
+    flat_products = flat @ right
+    return flat_products.reshape(*shape, right.shape[-1])
 
 
 def repeated(of_sets: Tensor, n_mixtures: int) -> Tensor:

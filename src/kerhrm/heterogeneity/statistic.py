@@ -73,8 +73,8 @@ def gains(
     by_set = starts.unflatten(0, (n_sets, options.n_init))
     residual_sets = torch.from_numpy(residuals)
     batches = _batches(n_sets, len(psi), options)
-    found = (_gains(psi, residual_sets[b], by_set[b], options) for b in batches)
-    one_by_one = (gain for gains in found for gain in gains.tolist())
+    by_batch = (_gains(psi, residual_sets[b], by_set[b], options) for b in batches)
+    one_by_one = (gain for gains in by_batch for gain in gains.tolist())
     yield from progress(one_by_one, "permutations of the pre-test", n_sets)
 
 
@@ -96,18 +96,18 @@ def _gains(
     psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions
 ) -> Tensor:
     """Gains (S,) on sets of residuals (S, n), with random starts (S, n_init, n, 2)."""
-    led = along_singled_out(psi, e)
-    directed = directed_starts(led, e)
+    along = along_singled_out(psi, e)
+    directed = directed_starts(along, e)
     starts = torch.cat([directed, random], 1)
     em = EM(max_iter=options.em_max_iter, tol=options.em_tol)
-    mixtures = fit_mixture(led, e, starts.flatten(0, 1), ridge=options.ridge, em=em)
+    mixtures = fit_mixture(along, e, starts.flatten(0, 1), ridge=options.ridge, em=em)
     everyone = torch.ones_like(e)[..., None]
-    regressions = fit_mixture(led, e, everyone, ridge=options.ridge)
-    constant_noise = regressions.log_likelihood(led, e)[:, None]
+    regressions = fit_mixture(along, e, everyone, ridge=options.ridge)
+    constant_noise = regressions.log_likelihood(along, e)[:, None]
     by_set = (len(e), starts.shape[1])
-    matched = matched_likelihood(mixtures, led, e).reshape(by_set)
+    matched = matched_likelihood(mixtures, along, e).reshape(by_set)
     alone = torch.maximum(constant_noise, matched)
-    of_mixtures = mixtures.log_likelihood(led, e).reshape(by_set)
+    of_mixtures = mixtures.log_likelihood(along, e).reshape(by_set)
     gain = of_mixtures - alone
     large_enough = mixtures.weights >= options.min_share
     usable = large_enough.all(-1).reshape(by_set)
