@@ -2,10 +2,11 @@
 
 import ast
 import contextlib
+import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import InspectLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -129,6 +130,22 @@ def check_by_name(thing: Any, what: str) -> None:
         problem = f"{what} must be what a module calls by its name, for jobs to import"
         hint = "define it by def or class, not inside of another one"
         raise KerhrmError(f"{problem}; got {shown(thing)}", hint)
+
+
+def check_takes(function: Any, what: str, arguments: Sequence[str]) -> None:
+    """Refuse a function that cannot be called with such arguments, by position."""
+    if isinstance(function, Lazy):
+        function = function.load()
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some of C have none
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        taken = ", ".join(arguments)
+        problem = f"{what} must take ({taken}); it takes {signature}"
+        raise KerhrmError(problem, f"write def {what}({taken})") from error
 
 
 def installed(group: str) -> list[EntryPoint]:

@@ -133,8 +133,12 @@ def _minutes(text: str) -> float:
 
 def _names(text: str) -> list[str]:
     """Names between commas."""
-    names = [name.strip() for name in text.split(",")]
-    return [name for name in names if name]
+    words = [word.strip() for word in text.split(",")]
+    names = [word for word in words if word]
+    if not names:
+        problem = f"it must name tables between commas; got {text!r}"
+        raise argparse.ArgumentTypeError(problem)
+    return names
 
 
 def _explain(options: argparse.Namespace) -> None:

@@ -45,6 +45,8 @@ rule fetch_raw:
         "<run>/logs/fetch_raw/{raw}.log",
     benchmark:
         "<run>/benchmarks/fetch_raw/{raw}.tsv"
+    wildcard_constraints:
+        raw=any_of(RAW),
     localrule: True
     params:
         raw=lambda w: RAW[w.raw],

@@ -67,6 +67,7 @@ os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.command_checks import check_number
 from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.layout import reserved
 from kerhrm_paper.config.run_folder import no_folder
 from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.config.targets import (
@@ -149,8 +150,12 @@ def any_of(names):
     return "|".join(sorted(map(re.escape, names))) or "(?!)"
 
 
+#: names of a run's own folders and files
+RESERVED = reserved(ROOT)
+
+
 wildcard_constraints:
-    data=r"[^/]+",
+    data=rf"(?!(?:{RESERVED.pattern})/)[^/]+",
     learner=r"[^/]+",
     table=any_of(TABLES),
     t=r"[1-9]\d*",

@@ -8,7 +8,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm.plugins import Lazy, Registry
+from kerhrm.plugins import Lazy, Registry, check_takes
 
 if TYPE_CHECKING:
     from kerhrm.algorithm.penalties import Penalty
@@ -25,6 +25,8 @@ def _check(name: str, kind: Any) -> None:
         missing = sorted(kind.__abstractmethods__)
         lacks = ", ".join(missing)
         raise KerhrmError(f"{kind.__name__} lacks {lacks}", "write it")
+    check_takes(kind.unit, "unit", ["self", "psi"])
+    check_takes(kind.minimise, "minimise", ["self", "risks", "alpha"])
     kind()  # without arguments, as M_p makes one
 
 

@@ -1,6 +1,6 @@
 """Columns of a table by their roles: target, auxiliary, group, dropped, features."""
 
-from collections.abc import Sequence
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from kerhrm.tables.spelling import doubtful_words
 from kerhrm.tables.wording import counted, listed, visible
 
 MIN_ROWS = 20
+#: words of whole numbers, of a column of text where one is too long for 64 bits
+LONG_NUMBER = re.compile(r"[+-]?\d+")
 
 
 class Roles(NamedTuple):
@@ -76,24 +78,30 @@ def plain_name(name: Any) -> str:
     return visible(str(name))
 
 
-def complete_rows(
-    table: pd.DataFrame, target: str, others: Sequence[str], auxiliary: Sequence[str]
-) -> pd.DataFrame:
-    """Rows with a target and auxiliary values.
+def complete_rows(table: pd.DataFrame, roles: Roles) -> np.ndarray:
+    """Whether rows have a target and auxiliary values: (n,), bool.
 
-    Raises KerhrmError if a column does not exist or is named twice, or rows are few.
+    Raises KerhrmError if a column does not exist or is named twice, or such rows are
+    few.
     """
-    for name in (target, *others):
+    for name in (roles.target, *roles.others):
         check_column(name, table)
-    if target in others:
-        problem = f"column {target!r} is the target, and no group, auxiliary or dropped"
+    if roles.target in roles.others:
+        problem = f"column {roles.target!r} is the target"
+        problem += ", and no group, auxiliary or dropped"
         raise KerhrmError(problem, "name it only once")
-    rows = table[table[[target, *auxiliary]].notna().all(axis=1)]
-    if len(rows) < MIN_ROWS:
-        problem = f"{len(rows)} of {len(table)} rows have a target"
-        problem += " and auxiliary values" if auxiliary else ""
+    for name in roles.drop:
+        if name in (roles.group, *roles.auxiliary):
+            problem = f"column {name!r} is dropped, and a group or auxiliary"
+            raise KerhrmError(problem, "name it only once")
+    needed = table[[roles.target, *roles.auxiliary]]
+    complete = needed.notna().all(axis=1).to_numpy()
+    n_complete = int(complete.sum())
+    if n_complete < MIN_ROWS:
+        problem = f"{n_complete} of {len(table)} rows have a target"
+        problem += " and auxiliary values" if roles.auxiliary else ""
         raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
-    return rows
+    return complete
 
 
 def read_target(y: pd.Series, n_empty: int = 0) -> pd.Series:
@@ -128,8 +136,11 @@ def read_target(y: pd.Series, n_empty: int = 0) -> pd.Series:
     if types.is_numeric_dtype(y):
         return _numeric_target(y, what)
     if n_labels > 2:
-        shown = listed([str(label) for label in y.unique()])
+        labels = [str(label) for label in y.unique()]
+        shown = listed(labels)
         almost = almost_numbers(y) if is_text(y) else None
+        if all(LONG_NUMBER.fullmatch(label) for label in labels):
+            almost = "its whole numbers are beyond 64 bits: subtract their least value"
         hint = (
             almost
             or doubtful_words(y)

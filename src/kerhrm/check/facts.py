@@ -21,7 +21,8 @@ OWN_GROUPS = (
     "every test row is a group of its own: errors of one row say little; "
     "give a column that several rows share"
 )
-LEFT_OUT = "left out"  #: begins the remark on a column of text that names rows
+#: remark on a column of text that names rows; more follows if it should hold numbers
+LEFT_OUT = f"left out: {NAMES_ROWS}"
 
 
 def facts_of_rows(
@@ -75,9 +76,8 @@ def facts_of_columns(
     data.features.attrs["notes"] = notes
     odd = dict(oddities(data.features, data.y, data.task == "regression"))
     for name, column in data.left_out.items():
-        left_out = f"{LEFT_OUT}: {NAMES_ROWS}"
         hint = misread(column) if is_text(column) else None
-        odd[str(name)] = f"{left_out}; {hint}" if hint else left_out
+        odd[str(name)] = f"{LEFT_OUT}; {hint}" if hint else LEFT_OUT
     for name in dict.fromkeys((roles.target, *roles.others)):
         column = data.rows[name]
         if name in roles.drop:
@@ -122,4 +122,5 @@ def _few(y: pd.Series, tested: pd.Series, task: Task) -> str | None:
     if len(numbers) > MAX_CLASSES or (y % 1 != 0).any():
         return None
     shown = ", ".join(f"{number:g}" for number in numbers)
-    return f"it is predicted as a number: if {shown} are classes, merge them into two"
+    cure = "merge them into two" if len(numbers) > 2 else "leave --task out"
+    return f"it is predicted as a number: if {shown} are classes, {cure}"

@@ -43,7 +43,7 @@ class Checked(NamedTuple):
         names = [
             fact.removeprefix(start)
             for fact, text in self.report.facts.items()
-            if fact.startswith(start) and not text.startswith(LEFT_OUT)
+            if fact.startswith(start) and text != LEFT_OUT
         ]
         if not names:
             return None

@@ -15,7 +15,7 @@ from kerhrm.check.columns import (
 )
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
-from kerhrm.tables.cells import read_cells
+from kerhrm.tables.cells import Cells, is_text, read_cells
 from kerhrm.tables.columns import (
     ADD,
     NAMES_ROWS,
@@ -67,9 +67,15 @@ class CheckedTable(NamedTuple):
         """Read a table; KerhrmError if a column cannot be used, or none predicts."""
         if isinstance(table, pd.DataFrame):
             table = table.set_axis(table.columns.map(plain_name), axis=1)
-        cells = read_cells(without_notes(named(table, "table")))
-        rows = complete_rows(cells.table, roles.target, roles.others, roles.auxiliary)
+        whole = without_notes(named(table, "table"))
+        cells = read_cells(whole)
+        complete = complete_rows(cells.table, roles)
         n_empty = int(cells.table[roles.target].isna().sum())
+        if not complete.all():
+            decimal = getattr(table, "attrs", {}).get("decimal")
+            cells = _reread(cells, whole[complete], decimal)
+            complete = complete_rows(cells.table, roles)
+        rows = cells.table[complete]
         y = read_target(rows[roles.target], n_empty)
         learned = task_of(y, task)
         if learned == "regression":
@@ -116,3 +122,18 @@ def _without_names_of_rows(
     if not kept.shape[1]:
         raise KerhrmError(f"no column is left that predicts: {NAMES_ROWS}", ADD)
     return kept, features[names]
+
+
+def _reread(cells: Cells, used: pd.DataFrame, decimal: str | None) -> Cells:
+    """Cells of the rows that are used, by themselves.
+
+    Units, totals and sources that stand beside them would make text of numbers.
+    """
+    again = read_cells(used, decimal)
+    notes = dict(cells.notes)
+    for name, column in again.table.items():
+        before = cells.table[name]
+        if is_text(before) and not is_text(column):
+            notes[str(name)] = again.notes.get(str(name), "")
+    said = {name: note for name, note in notes.items() if note}
+    return Cells(again.table, said)

@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.description.break_even import share_above
+from kerhrm.heterogeneity.auxiliary import CELL_ROWS
 from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult
 from kerhrm.options import Task
 from kerhrm.tables.wording import number
 
 ALL = "all rows"  #: the first row of a comparison
+MOST_DIGITS = 8  #: of two numbers that are compared in words
 #: share by which KerHRM's error in the worst environment must be below ERM's
 MARGIN = 0.1
 #: reason for ERM where the margin leaves KerHRM no error at all
@@ -41,11 +43,17 @@ DEAR, ERM_FAILS = 1.2, 0.4
 FEW_COLUMNS, LEFT_OF_CONSTANT = 20, 0.6
 
 
-def not_detected(result: HeterogeneityResult | None) -> str | None:
-    """Why nothing was detected, if it was not."""
+def not_detected(
+    result: HeterogeneityResult | None, *, by_auxiliary: bool = False
+) -> str | None:
+    """Why nothing was detected, if it was not; ``by_auxiliary`` columns, or at all."""
     if result is None or result.detected:
         return None
     if math.isnan(result.p_value):
+        if by_auxiliary:
+            few = f"fewer than {MIN_POINTS} rows are left beside those that validate"
+            rare = f"no value of the auxiliary columns has {CELL_ROWS} rows"
+            return f"no test is possible: {few}, or {rare}"
         few = f"fewer than {MIN_POINTS} different rows"
         text = f"no test is possible: a target of two values, or {few}"
         return f"{text} (those of a frequent value of the target do not count)"
@@ -110,7 +118,17 @@ def _times_a_constant(errors: pd.Series, task: Task) -> str:
     ratio = errors["KerHRM"] / constant
     if task == "regression":
         ratio = math.sqrt(ratio)
-    return f"{ratio:.2g} times the constant's error"
+    times, _ = _told_apart(ratio, 1.0, digits=2)
+    return f"{times} times the constant's error"
+
+
+def _told_apart(first: float, second: float, digits: int) -> tuple[str, str]:
+    """Two numbers with so many digits, or as many as tell them apart."""
+    for n_digits in range(digits, MOST_DIGITS):
+        texts = (f"{first:.{n_digits}g}", f"{second:.{n_digits}g}")
+        if texts[0] != texts[1]:
+            return texts
+    return f"{first:.{digits}g}", f"{second:.{digits}g}"
 
 
 def not_better(
@@ -173,7 +191,8 @@ def _times_erm(ours: float, erm: float, left: float, task: Task) -> str:
     ratio = ours / erm
     if task == "regression":  # the errors are squares
         ratio, left = math.sqrt(ratio), math.sqrt(left)
-    return f"{where} is {ratio:.3g} times ERM's, and not below {left:.3g} times"
+    ours_told, limit = _told_apart(ratio, left, digits=3)
+    return f"{where} is {ours_told} times ERM's, and not below {limit} times"
 
 
 def _costs(report: pd.DataFrame) -> bool:

@@ -140,7 +140,7 @@ class InvariantEstimator(FittedInvariant):
         if prepared.rows.z is not None:
             by_auxiliary = self._fit_auxiliary(prepared)
             self.heterogeneity_ = by_auxiliary.result
-            reason = not_detected(by_auxiliary.result)
+            reason = not_detected(by_auxiliary.result, by_auxiliary=True)
             return replace(prepared, by_auxiliary=by_auxiliary), reason
         self.heterogeneity_ = tested(prepared)
         reason = not_detected(self.heterogeneity_)

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import KerhrmError, shown, warn
 from kerhrm.estimators._base import (
+    BLOCK,
     TableEstimator,
     all_or_nothing,
     computation,
@@ -20,12 +22,15 @@ from kerhrm.estimators._base import (
 )
 from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._start import GivenRows, points_of, read_rows
-from kerhrm.methods.inputs import Fitted
+from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.options import PointLoss, loss_of
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
 from kerhrm.progress import shown_if
+
+#: times a constant's error on the training rows, from which a network is untrained
+WORSE = 1.05
 
 
 class Baseline(TableEstimator):
@@ -67,6 +72,8 @@ class Baseline(TableEstimator):
                 fitted = method.train(inputs, options)
                 network = self._network_of(fitted, inputs.network)
                 finish(self, network, inputs.x)
+                if hasattr(self, "steps"):
+                    self._warn_if_untrained(network, inputs)
         if fitted.environments is not None:
             likeliest = fitted.environments.argmax(1)
             numbers = likeliest.cpu().numpy()
@@ -75,6 +82,29 @@ class Baseline(TableEstimator):
         loss = loss_of(named, self.task)
         self._logistic = loss == "logistic"
         return self
+
+    @torch.no_grad()
+    def _warn_if_untrained(self, network: Network, inputs: Inputs) -> None:
+        """Warn if a constant does better on the training rows."""
+        blocks = inputs.x.split(BLOCK)
+        f = torch.cat([self._evaluate(network, block) for block in blocks])
+        y = inputs.y.double()
+        if self.task == "classification":
+            error = (f * y <= 0).double().mean()
+            n_high = (y > 0).double().mean()
+            of_constant = torch.minimum(n_high, 1 - n_high)
+            what = "share of wrong labels"
+        else:
+            error = (f - y).square().mean()
+            of_constant = y.var(correction=0)
+            what = "mean squared error, standardised,"
+        if float(error) > WORSE * float(of_constant):
+            numbers = f"{float(error):.3g} against {float(of_constant):.3g}"
+            text = f"a constant does better on the training rows: {what} {numbers}; "
+            text += f"raise steps={self.steps} or learning_rate"
+            if self.network == ():
+                text += ": network=() wants about 0.1"
+            warn(text, ConvergenceWarning)
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         """Trained network, in float64."""

@@ -44,6 +44,10 @@ RANK_STEPS = 6  #: of the rank regression
 LARGEST = 10.0  #: residual, in units of the median size, that the scale is fitted to
 
 
+#: predicted size, in units of the mean size, beyond which it is this
+ABSURD = 1e12
+
+
 #: share of the rows beyond which one label among continuous ones has a law of its own
 ATOM = 0.1
 
@@ -102,8 +106,11 @@ def scaled_residuals(
     models = [*scale_models()]
     with one_blas_thread(), torch_threads(1):  # of 4 000 x 10 .18 s; on two .43 s
         for model in progress(models, "regressions of the noise's scale"):
-            prediction = cross_val_predict(model, inputs, size, cv=split)
-            predictions.append(prediction)
+            # of a row far from all others a log-linear model may predict infinity
+            with np.errstate(over="ignore", under="ignore"):
+                prediction = cross_val_predict(model, inputs, size, cv=split)
+            within = np.clip(prediction, 1 / ABSURD, ABSURD)
+            predictions.append(within)
     scale = min(predictions, key=lambda scale: mean_gamma_deviance(size, scale))
     median_scale = np.median(scale)
     in_medians = scale / median_scale

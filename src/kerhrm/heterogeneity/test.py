@@ -72,8 +72,9 @@ def test_heterogeneity(
     Parameters
     ----------
     features : ndarray, (n, k)
-        What environments may differ in, linearly; of the columns the first ones count
-        where there are not ten points for each.
+        What environments may differ in, linearly, as they may in the constant; of the
+        columns the first ones count where there are not ten points for each and it.
+        Their units and where they have 0 change nothing.
     y : ndarray, (n,)
         Labels; with two values or fewer they cannot be tested.  Points of a label that
         more than a tenth of them share, zeros among amounts, say, are left out.
@@ -92,8 +93,9 @@ def test_heterogeneity(
     Raises
     ------
     KerhrmError
-        If shapes do not fit, a value is not finite, all features are zero, or there are
-        fewer than 80 points.
+        If shapes do not fit, ``y`` or ``x`` has the rows of ``features`` in another
+        order by their index, a value is not finite or 1e20 and more, no feature varies,
+        or there are fewer than 80 points.
 
     Examples
     --------
@@ -110,12 +112,8 @@ def test_heterogeneity(
     >>> result.detected, result.p_value
     (True, 0.025)
     """
-    from kerhrm.heterogeneity.residuals import (
-        alike,
-        beside_atom,
-        scaled_residuals,
-        spread_ties,
-    )
+    # scikit-learn takes a second to import, and most methods do without
+    from kerhrm.tables.arrays import check_order
 
     options = _read_options(options)
     whole = isinstance(seed, Integral) and not isinstance(seed, bool)
@@ -124,10 +122,45 @@ def test_heterogeneity(
         raise KerhrmError(problem, "use seed=0")
     if x is None:
         x = features
+    for table, other, what in ((features, y, "y"), (features, x, "x")):
+        check_order(table, other, what)
     features = _numbers("features", features)
     x = _numbers("x", x)
     y = _numbers("y", y, ensure_2d=False)
     _check(features, x, y)
+    constant = np.ones((len(y), 1))
+    varying = np.column_stack([constant, _without_units(features)])
+    return _tested(varying, _without_units(y), _without_units(x), options, int(seed))
+
+
+def _without_units(values: np.ndarray) -> np.ndarray:
+    """Columns (n, d), or one (n,), without their means and of largest size 1.
+
+    A constant one is 0.
+    """
+    with np.errstate(under="ignore"):
+        centred = values - values.mean(0)
+        largest = np.abs(centred).max(0)
+        size = np.where(np.ptp(values, axis=0) > 0, largest, np.inf)
+        return np.asarray(centred / size)
+
+
+def _tested(
+    features: np.ndarray,
+    y: np.ndarray,
+    x: np.ndarray,
+    options: HeterogeneityOptions,
+    seed: int,
+) -> HeterogeneityResult:
+    """Test points with features (n, k), which hold the constant if it counts, labels
+    (n,) and inputs (n, d)."""
+    from kerhrm.heterogeneity.residuals import (
+        alike,
+        beside_atom,
+        scaled_residuals,
+        spread_ties,
+    )
+
     rows = beside_atom(y)
     features = features[rows]
     x = x[rows]
@@ -220,7 +253,7 @@ def test_rows(
     if d + 1 <= most:
         constant = np.ones(n)
         features = np.column_stack([inputs, constant])
-    return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
+    return _tested(features, labels, inputs, options, seed)
 
 
 def test_table(
@@ -253,7 +286,7 @@ def test_table(
     if inputs.shape[1] > most:
         most = min(most, options.k)
     features = leading(inputs, most)
-    return test_heterogeneity(features, labels, x=inputs, options=options)
+    return _tested(features, labels, inputs, options, seed=0)
 
 
 def leading(x: np.ndarray, most: int) -> np.ndarray:
@@ -292,7 +325,10 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
 
 
 def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    """Refuse arrays of other lengths, that are not finite, or of too few points."""
+    """Refuse arrays of other lengths, of values that are not finite or enormous, or of
+    too few points."""
+    from kerhrm.tables.arrays import LARGEST
+
     n = len(features)
     if len(x) != n or y.shape != (n,):
         shapes = f"features {features.shape}, inputs {x.shape}, labels {y.shape}"
@@ -302,13 +338,21 @@ def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     arrays = {"features": features, "x": x, "y": column}
     for name, array in arrays.items():
         finite_cells = np.isfinite(array)
+        small_cells = np.abs(array) < LARGEST
         finite = finite_cells.all(axis=1)
+        small = small_cells.all(axis=1)
         if not finite.all():
             row = f"row {finite.argmin()} (counted from 0)"
             problem = f"{name} must be finite; {row} is not"
             raise KerhrmError(problem, "drop such rows")
+        if not small.all():
+            row = f"row {small.argmin()} (counted from 0)"
+            problem = f"{name} must be below {LARGEST:g} in size; {row} is not"
+            raise KerhrmError(problem, "divide by a constant, or drop such rows")
     if not features.any():
         raise KerhrmError("features are all zero", "give columns that vary")
+    if not np.ptp(features, axis=0).any():
+        raise KerhrmError("features are all constant", "give columns that vary")
     if n < MIN_POINTS:
         problem = f"n={n} points are too few to test"
         raise KerhrmError(problem, f"use {MIN_POINTS} or more")

@@ -45,7 +45,7 @@ from kerhrm.methods.peer_options import (
     XRMOptions,
 )
 from kerhrm.options import Task, check_declared
-from kerhrm.plugins import Lazy, Registry, check_by_name
+from kerhrm.plugins import Lazy, Registry, check_by_name, check_takes
 
 _FEATURES: dict[str, Any] = {
     "needs_features": True,
@@ -233,6 +233,7 @@ def check_method(name: str, method: Any) -> None:
         raise KerhrmError(problem, 'write Method("name", MyOptions, train)')
     check_declared(method.options)
     check_by_name(method.train, "train")
+    check_takes(method.train, "train", ["inputs", "options"])
     _check_names("outputs", method.outputs, known=())
     _check_names("tasks", method.tasks, known=get_args(Task))
     for key in FLAGS:

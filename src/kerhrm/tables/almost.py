@@ -41,9 +41,23 @@ _SEVERAL = (
         re.compile(
             rf"[+-]?{_PLAIN} ?[x*\u00b7\u00d7] ?10"
             r"(?:\^?[+\u2212-]?\d{1,3}|[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})"
+            rf"|[+-]?{_PLAIN}[dD][+-]?\d{{1,3}}"  # of Fortran
         ),
         "powers of ten",
         "write them as 1.5e3",
+    ),
+    (
+        re.compile(
+            rf"[+-]?{_PLAIN} ?[°º] ?{_PLAIN} ?['\u2032\u2019] ?"
+            rf"(?:{_PLAIN} ?(?:[\"\u2033\u201d]|'') ?)?[NSEWO]?"
+        ),
+        "angles",
+        "write decimal degrees",
+    ),
+    (
+        re.compile(r"0[xX][0-9a-fA-F]+"),
+        "hexadecimal numbers",
+        "write decimal numbers, or a letter in front of each if they are codes",
     ),
 )
 #: a number in quotes or with a sign or unit, as ="0.12", <5, Rs. 5, 70 kg, 59.9K, 0.6-

@@ -311,9 +311,17 @@ def _mean_and_scale(
     with np.errstate(invalid="ignore"):
         scaler.fit(x / size, sample_weight=weights)
     mean = scaler.mean_ * size
-    constant = (np.ptp(x, axis=0) == 0) | np.isnan(scaler.scale_)
-    scale = np.where(constant, np.inf, scaler.scale_ * size)
-    return mean, scale
+    scale = scaler.scale_ * size
+    varies = np.ptp(x, axis=0) > 0
+    # of a column far from 0 in units of its spread, which scikit-learn calls constant
+    far = varies & (scaler.scale_ == 1)
+    if far.any():
+        first = x[0, far]
+        moments = StandardScaler().fit(x[:, far] - first, sample_weight=weights)
+        mean[far] = first + moments.mean_
+        scale[far] = moments.scale_
+    constant = ~varies | np.isnan(scale)
+    return mean, np.where(constant, np.inf, scale)
 
 
 def limits_of(x: np.ndarray) -> np.ndarray:

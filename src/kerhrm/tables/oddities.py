@@ -23,6 +23,8 @@ CODE_DATES = frozenset(
 )
 MIN_ROWS = 20  #: different rows, without which all rows are searched
 MIN_CLASS = 5  #: rows of the rarer label, without which columns are not searched
+#: times the spread of all others, from which a number is far from them
+FAR = 10
 
 
 def oddities(
@@ -142,9 +144,11 @@ def _code(kind: str, values: np.ndarray) -> str | None:
         return None
     known = values[~np.isnan(values)]
     is_code = _is_code_date if kind == "date" else _is_code
-    code = _sentinel(known, is_code) if len(known) else None
-    if code is None:
+    if not len(known):
         return None
+    code = _sentinel(known, is_code)
+    if code is None:
+        return _far(known) if kind == "number" else None
     shown = np.datetime64(code, "D") if kind == "date" else code
     return f"{shown} stands apart: does it mean missing? leave such cells empty"
 
@@ -172,4 +176,20 @@ def _sentinel(values: np.ndarray, is_code: Callable[[float], bool]) -> int | Non
         spread = np.ptp(others)
         if 0 < spread < distances.min():
             return int(value // 1)
+    return None
+
+
+def _far(values: np.ndarray) -> str | None:
+    """Say which number is far from all others, of which a slip of the pen may be the
+    cause: every scale and mean follows it."""
+    for value in (values.min(), values.max()):
+        others = values[values != value]
+        n_equal = len(values) - len(others)
+        if n_equal > 1 or len(others) < MIN_ROWS:
+            continue
+        spread = np.ptp(others)
+        distance = np.abs(others - value).min()
+        if 0 < FAR * spread < distance:
+            text = f"{value:.15g} is far from all other numbers: is it right?"
+            return f"{text} correct it, or leave the cell empty"
     return None

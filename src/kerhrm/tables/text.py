@@ -191,7 +191,8 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
         text = None
     if text is None or "\0" in text:
         without_option = _decoded(data, by_bytes or "utf-8")
-        hint = f"try --encoding {_likely(data)}"
+        odd_line = _odd_line(data) if used == "utf-8" else None
+        hint = odd_line or f"try --encoding {_likely(data)}"
         if encoding and without_option is not None:
             hint = "leave --encoding out"
         elif has_zeros:
@@ -204,6 +205,23 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     if not text.strip():
         raise KerhrmError(f"{path} is empty", "give a CSV file with a header and rows")
     return text
+
+
+def _odd_line(data: bytes) -> str | None:
+    """Say which line of a file in UTF-8 has other bytes; None: it is not in UTF-8.
+
+    Two files were put together, or a program cut a cell in the middle of a sign.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    beyond_ascii = [sign for sign in text if sign > "\x7f"]
+    odd = [sign for sign in beyond_ascii if "\udc80" <= sign <= "\udcff"]
+    if not odd or 3 * len(odd) > len(beyond_ascii):
+        return None
+    before = text[: text.index(odd[0])]
+    line = before.count("\n") + 1
+    cell = text[len(before) :].encode("utf-8", "surrogateescape")[:1].hex()
+    rest = "one sign that is" if len(odd) == 1 else f"{len(odd)} signs that are"
+    return f"it has {rest} not, the first in line {line} (byte {cell}): write them anew"
 
 
 def _likely(data: bytes) -> str:

@@ -178,6 +178,8 @@ def _imported(path: Path) -> ModuleType:
     if not path.is_file():
         if path.is_dir():
             raise FileError(f"{path} is a folder", "name its file")
+        if path.exists():
+            raise FileError(f"{path} is a pipe or a device", "name a file of Python")
         hint = f"kerhrm compete --new {path} writes a template"
         raise FileError(f"{path} does not exist", hint)
     if path.suffix != ".py":

@@ -212,11 +212,15 @@ class DataContent:
     def _check_seeds(self, place: str) -> None:
         """Refuse a key of seeds that is no name of these data, or of a cell of them."""
         key = (*self.key, "seeds", place)
-        data, _, learner = place.partition("/")
+        data, slash, learner = place.partition("/")
         with self.sources.placing(key):
-            base, _ = self.schemas.parse_data(data)
-            if learner:
+            base, named = self.schemas.parse_data(data)
+            if slash:
                 self.schemas.parse_learner(learner)
+        for option in RESERVED:
+            if option in named:
+                problem = f"{option} is no part of a key of seeds"
+                raise self.sources.error(key, problem, "leave it out")
         self._check_same(key, base, f"write {self.name}")
 
     def _check_same(self, key: Key, base: str, hint: str) -> None:

@@ -18,6 +18,7 @@ from kerhrm_paper.config.run_folder import no_folder
 
 MAX_SEEDS = 10_000
 MAX_THREADS = 256
+MAX_OFFSET = 2**62  #: of seeds, which have 64 bits
 DEVICES = "auto, cpu, cuda or cuda:N"
 
 Item = TypeVar("Item")
@@ -149,6 +150,10 @@ FolderName = Annotated[
     matching(
         r"(?!\w{2,}:/)[\s\S]*",
         "must be a folder of this machine, not an address; write the path of a mount",
+    ),
+    matching(
+        r"[^\ud800-\udfff]*",
+        "must be text in the encoding of this machine; rename the folder",
     ),
     matching(
         r"[^{}<>$\x00-\x1f]+",

@@ -124,7 +124,7 @@ def known(sources: Sources, key: Key, name: str, names: Names) -> str:
         return name
     hint = closest(name, names) or suggest(name, names)
     if isinstance(names, Registry):
-        hint = names.hint(name) or f"{hint}, or install the package that has it"
+        hint = names.hint(name) or f"{hint} (or install the package that has it)"
     raise sources.error(key, f"'{name}' is unknown", hint)
 
 

@@ -4,7 +4,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -169,7 +169,8 @@ class OwnTable(Options):
             for column in columns:
                 if column not in names:
                     problem = f"{key}={column}: {self.csv} has no such column"
-                    raise KerhrmError(problem, nearest(column, names))
+                    hint = _as_list(key, column, names) or nearest(column, names)
+                    raise KerhrmError(problem, hint)
 
     def check(self, table: "pd.DataFrame") -> None:
         """Refuse keys that the table's columns and rows do not fit."""
@@ -231,7 +232,7 @@ class OwnTable(Options):
                 if len(groups) <= MANY:
                     hint = known_are(groups)
                 problem = f"held_out={name}: no row has this {self.group}"
-                raise KerhrmError(problem, hint)
+                raise KerhrmError(problem, _as_list("held_out", name, groups) or hint)
         if set(groups) <= set(self.held_out):
             problem = f"held_out={', '.join(self.held_out)}: no other group is left"
             raise KerhrmError(problem, "hold fewer out")
@@ -322,3 +323,10 @@ def _unreadable(path: Path) -> str:
         return str(error.strerror)
     is_readable = os.access(path, os.R_OK)
     return "" if is_readable else "cannot be read"
+
+
+def _as_list(key: str, word: str, names: Sequence[str]) -> str | None:
+    """How to write several names that are given as one word, if they are."""
+    words = [part.strip() for part in word.split(",")]
+    several = len(words) > 1 and all(part in names for part in words)
+    return f"write {key}=[{','.join(words)}]" if several else None

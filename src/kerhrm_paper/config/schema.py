@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from kerhrm.options import Natural, NonEmpty, NotBool, Options, Some, misfit, option
+from kerhrm.options import NonEmpty, NotBool, Options, Some, misfit, option
 from kerhrm_paper.config.fields import (
     DEVICES,
+    MAX_OFFSET,
     MAX_THREADS,
     BaseName,
     Bases,
@@ -295,7 +296,9 @@ class Whole(Options):
     threads: Annotated[int, Field(gt=0, le=MAX_THREADS), NotBool] = option(
         1, "of a heavy job; last bits depend on it"
     )
-    seed_offset: Natural = option(0, "added to every seed of the tables")
+    seed_offset: Annotated[int, Field(ge=0, le=MAX_OFFSET), NotBool] = option(
+        0, "added to every seed of the tables"
+    )
     search: bool = option(False, "train all candidates on the tuning data and seeds")
     data: Bases[DataSet] = Field(description="data sets by name")
     learners: Bases[Learner] = Field(description="learners by name")

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from kerhrm.errors import FileError, KerhrmError
+from kerhrm.errors import FileError, KerhrmError, shortened
 
 Tree = dict[str, Any]
 MAX_VALUES = 50_000  #: of a file, aliases counted as often as they stand
@@ -236,6 +236,9 @@ def _value(key: str, text: str) -> Any:
     except KerhrmError as error:
         problem = f"--config: {key}: {error.problem}"
         raise KerhrmError(problem, error.hint) from error
+    except ValueError as error:  # of a number that Python refuses for its length
+        problem = f"--config: {key}={shortened(text)} cannot be read"
+        raise KerhrmError(problem, "write a number of fewer digits") from error
 
 
 def shown(path: Path) -> str:

@@ -94,7 +94,12 @@ def _check_iteration(where: str, cell: LearnerCell, files: Sequence[str]) -> Non
 
 
 def check_made(
-    run: str, parts: Sequence[str], rules: Iterable[Any], tables: Iterable[str]
+    run: str,
+    parts: Sequence[str],
+    rules: Sequence[Any],
+    tables: Iterable[str],
+    *,
+    of_data: bool = True,
 ) -> None:
     """Refuse a file that no rule makes.
 
@@ -104,10 +109,12 @@ def check_made(
         Folder of the run, as the rules write it.
     parts : sequence of str
         Path of the file from there.
-    rules : iterable
+    rules : sequence
         Snakemake's.
     tables : iterable of str
         Values of their wildcard ``table``.
+    of_data : bool
+        Whether the first part is a data set, or a folder that the run reserves.
 
     Raises KerhrmError, in one line with the nearest file.
     """
@@ -117,16 +124,24 @@ def check_made(
         if rule.is_producer(path):
             return
         patterns += map(str, rule.output)
-    wildcards = dict(zip(WILDCARDS, parts, strict=False))
+    problem = f"no rule makes {path}"
+    if of_data and len(parts) <= 2:
+        below = ["LEARNER"] if len(parts) == 1 else []
+        example = Path(path, *below, "scores.csv")
+        raise KerhrmError(problem, f"name a file in this folder, such as {example}")
+    wildcards = {}
+    if of_data:
+        wildcards = dict(zip(WILDCARDS, parts, strict=False))
     files: set[str] = set()
-    for table in tables:
+    for table in [*tables] or [""]:
         wildcards["table"] = table
         for pattern in patterns:
             file = _filled(pattern, wildcards)
-            if "{" not in file:
+            if "{" not in file and any(rule.is_producer(file) for rule in rules):
                 files.add(file)
-    hint = nearest(path, sorted(files))
-    raise KerhrmError(f"no rule makes {path}", hint)
+    if not files:
+        raise KerhrmError(problem, "docs/workflow.md lists the files of a run")
+    raise KerhrmError(problem, nearest(path, sorted(files)))
 
 
 def _filled(pattern: str, wildcards: Mapping[str, str]) -> str:

@@ -14,6 +14,8 @@ from kerhrm.options import Task
 from kerhrm_paper.data.draws import Draws, Split
 
 LABELS = (-1.0, 1.0)  #: of a classification
+#: as in :mod:`kerhrm.tables.arrays`, whose import takes a second
+LARGEST = 1e20
 #: of the arrays of a part: seeds S, points n
 SHAPES = {
     "x": "(S, n, d)",
@@ -161,6 +163,11 @@ def _check_numbers(array: np.ndarray, where: str) -> None:
             problem = f"{where} must be finite; got NaN or infinity"
             problem += f" in row {row} of replicate {s}"
             raise KerhrmError(problem, "leave such points out, or fill them in")
+        largest = np.abs(replicate).max()
+        if largest >= LARGEST:
+            problem = f"{where} must be below {LARGEST:g} in size; got {largest:g}"
+            problem += f" in replicate {s}"
+            raise KerhrmError(problem, "divide by a constant: squares overflow")
 
 
 def _check_columns(split: Split, part: str, train: Split) -> None:

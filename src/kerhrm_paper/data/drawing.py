@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import AfterValidator
 
+from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 from kerhrm_paper.data.draws import Split
 
@@ -75,6 +76,7 @@ def _replicate(
     for number, arguments in enumerate(environments):
         random = stream(seed, "data", part, str(number))
         of_environment = draw(random, seed, *arguments)
+        _check_points(draw, of_environment)
         points.append(of_environment)
     by_array = zip(*points, strict=True)
     joined = [np.concatenate(arrays) for arrays in by_array]
@@ -83,6 +85,20 @@ def _replicate(
     numbers = np.arange(len(points))
     environment = np.repeat(numbers, sizes)
     return Split(x, y, environment, *auxiliary)
+
+
+def _check_points(draw: DrawPoints, points: Any) -> None:
+    """Refuse what is not two or three arrays of real numbers."""
+    name = getattr(draw, "__name__", type(draw).__name__)
+    if not isinstance(points, tuple | list) or len(points) not in (2, 3):
+        got = type(points).__name__
+        if isinstance(points, tuple | list):
+            got = f"{len(points)} arrays"
+        problem = f"{name} must return x and y, and z where there is one; got {got}"
+        raise KerhrmError(problem, "return x, y")
+    if any(np.iscomplexobj(array) for array in points):
+        problem = f"{name} must return real numbers; got complex ones"
+        raise KerhrmError(problem, "return their real part, or columns for both")
 
 
 def stack(splits: Sequence[Split]) -> Split:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task, check_declared
-from kerhrm.plugins import Registry, check_by_name, origin
+from kerhrm.plugins import Registry, check_by_name, check_takes, origin
 from kerhrm_paper.data import (
     census,
     classification,
@@ -56,6 +56,8 @@ def _check(name: str, generator: Any) -> None:
         problem = f"raw must be None or of {', '.join(RAW)}"
         problem += f"; got {shown(generator.raw)}"
         raise KerhrmError(problem, "read other files in generate")
+    given = ["options", "seeds", *(["raw"] if generator.raw else [])]
+    check_takes(generator.generate, "generate", given)
     for key in ("closed_forms", "attribute"):
         function = getattr(generator, key)
         if function is not None and not callable(function):

@@ -78,13 +78,16 @@ class Plan:
         return [name for name in files if self.run.has(name)]
 
     def brings_configuration(self) -> bool:
-        """Whether the run's configuration knows all that is published, and more.
+        """Whether the run's configuration knows all that is published, and more, or
+        is the first one.
 
         Pictures that are drawn again have their titles from it.
         """
         published = Run(self.target)
-        if not (self.run.has("config.yaml") and published.has("config.yaml")):
+        if not self.run.has("config.yaml"):
             return False
+        if not published.has("config.yaml"):
+            return True
         of_run = self.run.config
         known = published.config
         is_changed = bool(of_run.get("changes"))
@@ -276,6 +279,11 @@ def _write_costs(plan: Plan) -> None:
 def write_report(target: Path, root: Path) -> None:
     """The page of what is published now."""
     notebook = root / "notebooks" / "report.ipynb"
+    if not notebook.is_file():
+        problem = (
+            f"{Path.cwd()} is not a checkout of the workflow: it has no {notebook}"
+        )
+        raise KerhrmError(problem, "cd to the checkout, and run the command there")
     selected = _selected(Run(target), root)
     with TemporaryDirectory() as folder:
         executed = Path(folder, notebook.name)
@@ -301,9 +309,16 @@ def _check_target(target: Path, run: Run) -> None:
     own_folder = run.folder.resolve()
     if target.resolve() == own_folder:
         raise KerhrmError(f"{target} is the run itself", "name another --reference")
-    if target.is_dir() and any(target.iterdir()) and not Run(target).provenance:
+    if target.is_dir() and not _is_publication(target):
         problem = f"{target} holds files that are not published ones"
         raise KerhrmError(problem, "name a new folder, or one of an earlier publish")
+
+
+def _is_publication(folder: Path) -> bool:
+    """Whether a folder is empty, or holds what was published, of one preset or more."""
+    if Run(folder).provenance:
+        return True
+    return all(path.is_dir() and Run(path).provenance for path in folder.iterdir())
 
 
 def write_provenance(

@@ -104,6 +104,9 @@ def planned(
         problem = f"{Path.cwd()} is not a checkout of the workflow: it has no Snakefile"
         raise KerhrmError(problem, "cd to the checkout, and run the command there")
     for target in targets:
+        if target.startswith("-"):
+            problem = f"{target} is an option of Snakemake, and no target"
+            raise KerhrmError(problem, "leave it out, and the -- before it")
         if "," in target:
             names = [name for name in target.split(",") if name]
             hint = f"write {' '.join(names)}"

@@ -16,6 +16,7 @@ from kerhrm.errors import KerhrmError, shown
 from kerhrm.methods.inputs import Fitted
 
 ROUNDING = 1e-3  #: of memberships
+NUMPY_FLOATS = (torch.float16, torch.float32, torch.float64)
 
 
 def check_fitted(
@@ -139,19 +140,25 @@ def check_output(output: Any, name: str, n_points: int) -> np.ndarray:
     if output.layout != torch.strided:
         text = f"output {name} must be a dense tensor; got {output.layout}"
         raise KerhrmError(text, "let the function return output.to_dense()")
-    output = output.detach().cpu()
-    if output.dtype == torch.bfloat16:  # which NumPy does not have
-        output = output.float()
-    return np.asarray(output.numpy())
+    if output.is_meta:
+        text = f"output {name} is on the device meta, which holds no numbers"
+        raise KerhrmError(text, "let the function return numbers")
+    return np.asarray(_known_to_numpy(output).numpy())
 
 
 def as_number(value: Any) -> np.ndarray:
     """A choice as an array."""
-    if isinstance(value, Tensor):
-        value = value.detach().cpu()
-        if value.dtype == torch.bfloat16:
-            value = value.float()
+    if isinstance(value, Tensor) and not value.is_meta:
+        value = _known_to_numpy(value)
     return np.asarray(value)
+
+
+def _known_to_numpy(values: Tensor) -> Tensor:
+    """Values on the CPU, floats in a type that NumPy has."""
+    values = values.detach().cpu()
+    if values.is_floating_point() and values.dtype not in NUMPY_FLOATS:
+        return values.float()
+    return values
 
 
 def _kind(value: object) -> str:

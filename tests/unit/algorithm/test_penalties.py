@@ -246,3 +246,16 @@ def test_a_singular_system_of_the_direction_is_an_error() -> None:
         solve(matrix, target)
     identity = torch.eye(2).double()
     assert torch.equal(solve(identity, target), target)
+
+
+def test_a_penalty_of_other_arguments_is_refused() -> None:
+    class Short(Penalty):
+        def unit(self, psi: Tensor) -> Tensor:
+            return psi.new_ones(())
+
+        def minimise(self, risks: Risks) -> Tensor:  # type: ignore[override]
+            return risks.pooled
+
+    assert PENALTIES._check is not None
+    with refusal(r"minimise must take \(self, risks, alpha\); it takes \(self, risks"):
+        PENALTIES._check("short", Short)

@@ -127,6 +127,9 @@ def test_conditions_of_data_are_of_the_same_data(load: Load) -> None:
         ("made+r3=1", "no option is called 'r3'"),
         (f"{A}/ermm", "did you mean 'erm'?"),
         (f"{A}/erm/x", "must be a name"),
+        (f"{A}/", "must be a name"),
+        (f"{A}+seeds=3", "seeds is no part of a key of seeds; leave it out"),
+        (f"{A}+crossed=2/erm", "crossed is no part of a key of seeds"),
     ],
 )
 def test_seeds_are_of_cells_that_can_be(load: Load, place: str, told: str) -> None:

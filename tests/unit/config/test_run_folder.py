@@ -113,3 +113,8 @@ def test_a_folder_of_the_older_layout_is_named(root: Path) -> None:
     (root / "new/paper" / TEMPORARY).mkdir()
     (new / "train.npz").touch()
     assert run(root, "new") == Path("new/paper")
+
+
+def test_a_folder_is_text_that_can_be_written(root: Path) -> None:
+    with refusal("must be text in the encoding of this machine; rename the folder"):
+        run(root, "made\udcff")

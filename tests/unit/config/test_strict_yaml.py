@@ -127,6 +127,14 @@ def test_a_path_that_is_no_yaml_is_a_path() -> None:
     assert read_overrides(odd) == values
 
 
+def test_a_number_of_very_many_digits_is_refused_in_a_line() -> None:
+    digits = "1" * 5000
+    told = r"--config: seed_offset=1+\.\.\. cannot be read; write a number of fewer"
+    with refusal(told) as error:
+        read_overrides([f"seed_offset={digits}"])
+    assert len(str(error.value)) < 200
+
+
 def test_a_key_is_given_once() -> None:
     with refusal("--config: preset is given twice"):
         read_overrides(["preset=smoke", "threads=2", "preset=paper"])

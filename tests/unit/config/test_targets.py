@@ -90,17 +90,28 @@ def test_files_that_a_rule_makes_are_taken(file: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "near"),
+    ("file", "of_data", "near"),
     [
-        ("made/data/trian.npz", "run/made/data/train.npz"),
-        ("two/tabel.csv", "run/two/table.csv"),
-        ("report.htm", "run/report.html"),
+        ("made/data/trian.npz", True, "run/made/data/train.npz"),
+        ("two/tabel.csv", False, "run/two/table.csv"),
+        ("report.htm", False, "run/report.html"),
+        ("made", True, "such as run/made/LEARNER/scores.csv"),
+        ("made/erm", True, "such as run/made/erm/scores.csv"),
     ],
 )
-def test_files_that_no_rule_makes_are_refused(file: str, near: str) -> None:
+def test_files_that_no_rule_makes_are_refused(
+    file: str, of_data: bool, near: str
+) -> None:
+    parts = Path(file).parts
     with refusal("no rule makes run/") as error:
-        check_made("run", Path(file).parts, RULES, ["one", "two"])
+        check_made("run", parts, RULES, ["one", "two"], of_data=of_data)
     assert near in str(error.value)
+
+
+def test_a_hint_names_something_where_no_rule_makes_files_like_it() -> None:
+    parts = Path("selected/made.csv").parts
+    with refusal("docs/workflow.md lists the files of a run"):
+        check_made("run", parts, RULES[:1], [], of_data=False)
 
 
 @pytest.mark.parametrize("words", ["", "all", "select one", "report -n"])

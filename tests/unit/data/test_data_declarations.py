@@ -44,6 +44,10 @@ def generate(options: Points, seeds: Sequence[int]) -> Any:
     return None
 
 
+def of_one_argument(options: Points) -> Any:
+    return None
+
+
 GOOD = Generator(Points, generate, "regression")
 NAMED = "generate must be what a module calls by its name"
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -61,6 +65,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "raw must be None or of mnist, houses, adult; got 'faces'",
     ),
     "attribute": ({"attribute": "colour"}, "attribute must be a function"),
+    "arguments": (
+        {"generate": of_one_argument},
+        "generate must take (options, seeds); it takes (options: ",
+    ),
+    "arguments with raw data": (
+        {"raw": "houses"},
+        "generate must take (options, seeds, raw); it takes (options: ",
+    ),
 }
 
 

@@ -181,6 +181,10 @@ WRONG: dict[str, tuple[Change, str]] = {
         part("train", x=lambda x: filled(x, np.nan)),
         "train.x must be finite; got NaN or infinity in row 2 of replicate 1",
     ),
+    "enormous x": (
+        part("train", x=lambda x: filled(x, 1e30)),
+        "train.x must be below 1e+20 in size; got 1e+30 in replicate 1",
+    ),
     "inf in y": (part("test", y=lambda y: filled(y, np.inf)), "test.y must be finite"),
     "no seeds": (part("train", x=lambda x: x[0]), "train.x must have shape (S, n, d)"),
     "flat": (part("test", y=lambda y: y[..., None]), "test.y must have shape (S, n)"),

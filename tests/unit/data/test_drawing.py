@@ -1,5 +1,7 @@
 """What generators share: streams, the order of what is drawn, and the mixing matrix."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -98,3 +100,22 @@ def test_test_environments_have_names_of_their_own(
     options = DATA_SETS[generator].options
     with refusal(f"^{key}=.*two environments are called"):
         options.parse({key: numbers})
+
+
+@pytest.mark.parametrize(
+    ("points", "told"),
+    [
+        (None, "must return x and y, and z where there is one; got NoneType"),
+        ((np.ones((3, 2)),), "must return x and y, .*; got 1 arrays; return x, y"),
+        (
+            (np.ones((3, 2)) * 1j, np.ones(3)),
+            "must return real numbers; got complex ones",
+        ),
+    ],
+)
+def test_points_are_arrays_of_real_numbers(points: Any, told: str) -> None:
+    def draw(random: np.random.Generator, seed: int) -> Any:
+        return points
+
+    with refusal(f"draw {told}"):
+        draw_parts(draw, [0], {"train": [()]})

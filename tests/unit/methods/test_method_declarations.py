@@ -42,6 +42,14 @@ def train(inputs: Inputs, options: Small) -> Fitted:
     return Fitted()
 
 
+def of_one_argument(inputs: Inputs) -> Fitted:
+    return Fitted()
+
+
+def of_three_arguments(inputs: Inputs, options: Small, more: int) -> Fitted:
+    return Fitted()
+
+
 class Trainer:
     """A callable instance is no function of a module."""
 
@@ -68,6 +76,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "bound method": ({"train": Trainer().method}, NAMED),
     "lambda": ({"train": lambda inputs, options: Fitted()}, NAMED),
     "closure": ({"train": closure()}, NAMED),
+    "one argument": (
+        {"train": of_one_argument},
+        "train must take (inputs, options); it takes (inputs: ",
+    ),
+    "three arguments": (
+        {"train": of_three_arguments},
+        "train must take (inputs, options); it takes (inputs: ",
+    ),
     "dataclass": ({"options": Plain}, "options must be a subclass of Options"),
     "instance of options": ({"options": Small()}, "options must be a subclass of"),
     "no options": (

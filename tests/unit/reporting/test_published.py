@@ -355,3 +355,27 @@ def test_damaged_files_are_one_line(tmp_path: Path, text: str) -> None:
         Run(tmp_path).config.get("preset")
     with refusal(r"t\.csv is damaged"):
         Run(tmp_path).cells("t")
+
+
+def test_some_tables_go_to_a_new_folder_with_their_configuration(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame
+) -> None:
+    """And to the folder of a preset's publication, which has none at its top."""
+    run = recorded(Run(make_run(scores, "paper")))
+    target = tmp_path / "new"
+    assert publish(run, target, ["table1"], ROOT) == target
+    assert (target / "report.html").is_file()
+    assert Run(target).config["preset"] == "paper"
+    apart = tmp_path / "apart"
+    assert publish(run, apart, root=ROOT) == apart / "paper"
+    assert publish(run, apart, ["table1"], ROOT) == apart
+    assert Run(apart).tables == ["table1"]
+
+
+def test_publishing_elsewhere_than_in_a_checkout_is_refused(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame
+) -> None:
+    run = recorded(Run(make_run(scores, "paper")))
+    with refusal("is not a checkout of the workflow: .*; cd to the checkout, and run"):
+        publish(run, tmp_path / "new", ["table1"], tmp_path)
+    assert not (tmp_path / "new").exists()

@@ -128,6 +128,9 @@ def test_targets_are_planned_in_a_checkout(
     with refusal(r"no Snakefile; cd to the checkout"):
         planned(["table1"])
     (tmp_path / "Snakefile").touch()
+    for option in ("-n", "--unlock"):  # Snakemake would follow it
+        with refusal(f"{option} is an option of Snakemake, and no target; leave it"):
+            planned([option, "table1"])
     with refusal("table1,table2 does not exist; write table1 t"):
         planned(["all", "table1,table2"])
 

@@ -216,6 +216,10 @@ WRONG: dict[str, tuple[Any, str]] = {
         with_network(lambda x: x[:, 0] * 1j),
         "output model must hold real numbers; got torch.complex64",
     ),
+    "outputs without numbers": (
+        with_network(lambda x: x[:, 0].to("meta")),
+        "output model is on the device meta, which holds no numbers",
+    ),
     "NumPy memberships": (inferred(np.ones((N + M, 2))), "got ndarray"),
     "choices": (fitted(chosen={"k": [1, 2]}), "chosen['k'] must be a number; got [1"),
     "choice": (fitted(chosen={"k": "many"}), "must be a number; got 'many'"),
@@ -256,9 +260,10 @@ def test_tensors_that_numpy_does_not_take_are_converted(tmp_path: Path) -> None:
     assert found.memberships is not None
     assert (found.memberships == 1).all()
     assert found.choices.tolist() == [2.0]
-    short = with_network(lambda x: x[:, 0].bfloat16())
-    found = predict(ours, 0, short, LEARNER)
-    assert_allclose(found.test, plain.test, rtol=2**-8)
+    for dtype, rounding in ((torch.bfloat16, 2**-8), (torch.float8_e4m3fn, 2**-3)):
+        short = with_network(lambda x, dtype=dtype: x[:, 0].to(dtype))
+        found = predict(ours, 0, short, LEARNER)
+        assert_allclose(found.test, plain.test, rtol=rounding, atol=0.01)
 
 
 @pytest.mark.parametrize("theta", [np.ones(K), torch.ones(K, 1), torch.ones(K - 1)])

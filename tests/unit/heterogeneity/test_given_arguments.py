@@ -1,0 +1,110 @@
+"""The public test takes any units, zeros and orders, or refuses them in one line."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from refusals import refusal
+
+from kerhrm import test_heterogeneity
+from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.heterogeneity.residuals import scaled_residuals
+
+FEW = HeterogeneityOptions(n_permutations=19, folds=2)
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """Two inputs, and a slope that is the opposite in a fifth of the rows."""
+    random = np.random.default_rng(3)
+    x = random.normal(size=(200, 2))
+    slope = np.where(random.random(200) < 0.2, -2.0, 2.0)
+    noise = 0.3 * random.normal(size=200)
+    return x, x[:, 0] + slope * x[:, 1] + noise
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, 10.0, -1e6])
+@pytest.mark.parametrize("factor", [1.0, 1e-200, 1e12])
+def test_neither_unit_nor_zero_of_a_feature_counts(
+    rows: tuple[np.ndarray, np.ndarray], shift: float, factor: float
+) -> None:
+    x, y = rows
+    expected = test_heterogeneity(x, y, options=FEW)
+    assert expected.detected
+    moved = x.copy()
+    moved[:, 1] = factor * (moved[:, 1] + shift)
+    result = test_heterogeneity(moved, y, options=FEW)
+    assert_allclose(result.null, expected.null, atol=1e-5)
+    assert result.p_value == expected.p_value
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e15, -1.0])
+def test_nor_does_the_unit_of_the_target(
+    rows: tuple[np.ndarray, np.ndarray], factor: float
+) -> None:
+    x, y = rows
+    result = test_heterogeneity(x, factor * y, options=FEW)
+    assert result.detected
+
+
+def test_a_constant_feature_changes_nothing(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, y = rows
+    expected = test_heterogeneity(x, y, x=x, options=FEW)
+    five = np.full(len(y), 5.0)
+    with_constant = np.column_stack([x, five])
+    result = test_heterogeneity(with_constant, y, x=x, options=FEW)
+    assert_allclose(result.null, expected.null, atol=1e-9)
+
+
+@pytest.mark.parametrize("row", [0, 100])
+@pytest.mark.parametrize("value", [1e5, 1e19, -1e5])
+def test_a_number_far_from_all_others_is_survived(
+    rows: tuple[np.ndarray, np.ndarray], row: int, value: float
+) -> None:
+    """A log-linear model of the scale predicts infinity there."""
+    x, y = rows
+    outlying = x.copy()
+    outlying[row, 0] = value
+    scores, scale, _ = scaled_residuals(outlying, y, 5, 0)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(scale).all()
+    result = test_heterogeneity(outlying, y, options=FEW)
+    assert 0 < result.p_value <= 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"features": np.full((200, 2), 1e30)},
+            "features must be below 1e\\+20 in size",
+        ),
+        ({"y": np.full(200, -1e25)}, "y must be below 1e\\+20 in size; row 0"),
+        ({"features": np.full((200, 2), 3.0)}, "features are all constant"),
+        ({"features": np.full((200, 2), np.inf)}, "features must be finite; row 0"),
+    ],
+)
+def test_what_cannot_be_squared_or_does_not_vary_is_refused(
+    rows: tuple[np.ndarray, np.ndarray], given: dict[str, Any], message: str
+) -> None:
+    x, y = rows
+    arguments = {"features": x, "y": y} | given
+    with refusal(message):
+        test_heterogeneity(**arguments)
+
+
+def test_rows_in_another_order_are_refused(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, y = rows
+    table = pd.DataFrame(x)
+    target = pd.Series(y)
+    shuffled = target.sample(frac=1, random_state=0)
+    with refusal("the rows of y are in another order than those of X, by index"):
+        test_heterogeneity(table, shuffled)
+    in_order = test_heterogeneity(table, target, options=FEW)
+    assert in_order.p_value == test_heterogeneity(x, y, options=FEW).p_value
