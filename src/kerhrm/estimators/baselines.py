@@ -39,6 +39,7 @@ class Baseline(TableEstimator):
     _method: str
     _holds_out = True  #: whether some rows validate
     _weighs = False  #: whether rows may have weights
+    _all_rows_alike = False  #: whether the error on all rows is what is trained
     _loss: PointLoss = "squared"  #: of a method that has no such option
     task: Task
     verbose: int
@@ -72,7 +73,8 @@ class Baseline(TableEstimator):
                 fitted = method.train(inputs, options)
                 network = self._network_of(fitted, inputs.network)
                 finish(self, network, inputs.x)
-                if hasattr(self, "steps"):
+                linear = isinstance(self.network, tuple | list) and not self.network
+                if self._all_rows_alike or (linear and hasattr(self, "steps")):
                     self._warn_if_untrained(network, inputs)
         if fitted.environments is not None:
             likeliest = fitted.environments.argmax(1)
@@ -150,6 +152,7 @@ class ERM(Baseline):
     """
 
     _method = "erm"
+    _all_rows_alike = True
 
     steps: int = 200
     learning_rate: float = 1e-3

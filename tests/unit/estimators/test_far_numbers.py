@@ -1,4 +1,4 @@
-"""Numbers far from all others, columns far from 0, and networks that are not trained."""
+"""Numbers far from others, columns far from 0, and networks that are not trained."""
 
 import re
 import warnings

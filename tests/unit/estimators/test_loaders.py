@@ -31,7 +31,11 @@ from kerhrm import (
 from kerhrm.estimators import DataWarning, HeterogeneityNotDetectedWarning
 from tests.unit.estimators.conftest import SMALL, flipped_labels, flipped_slopes
 
-pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning"),
+    # few steps are enough here
+    pytest.mark.filterwarnings("ignore:a constant does better"),
+]
 
 SLOPES = flipped_slopes(500, 0)
 LABELS = flipped_labels(400, 0)

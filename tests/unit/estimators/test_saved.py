@@ -24,7 +24,11 @@ from kerhrm import (
     TangentRidge,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning"),
+    # few steps are enough here
+    pytest.mark.filterwarnings("ignore:a constant does better"),
+]
 
 N = 100
 RANDOM = np.random.default_rng(0)

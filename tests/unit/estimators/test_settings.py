@@ -34,7 +34,11 @@ from kerhrm.estimators import _base
 from kerhrm.estimators._base import cores
 from kerhrm.threads import torch_threads
 
-pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning"),
+    # few steps are enough here
+    pytest.mark.filterwarnings("ignore:a constant does better"),
+]
 
 N = 100
 RANDOM = np.random.default_rng(0)
