@@ -41,7 +41,7 @@ STUDIES = {
         entry="kerhrm_paper.studies.pretest:STUDY",
         tables=("pretest_draws", "pretest"),
         figures=("pretest",),
-        minutes=30,
+        minutes=8,
         smoke=8,
     ),
     "labels": Declaration(
@@ -49,14 +49,14 @@ STUDIES = {
         tables=("labels_draws", "labels"),
         methods=(RIDGE,),
         raw="mnist",
-        minutes=12,
+        minutes=14,
         smoke=4,
     ),
     "drift": Declaration(
         entry="kerhrm_paper.studies.drift:STUDY",
         tables=("drift_draws", "drift"),
         methods=(RIDGE,),
-        minutes=15,
+        minutes=4,
         smoke=8,
     ),
     "heterogeneity": Declaration(
@@ -112,7 +112,7 @@ STUDIES = {
         ),
         methods=(RIDGE,),
         files_read={"lock": "envs/tables.lock"},
-        minutes=5,
+        minutes=3,
         smoke=2,
     ),
     "sizes": Declaration(
@@ -135,7 +135,7 @@ STUDIES = {
             "protocol": "config/real_tables.yaml",
             "lock": "envs/tables.lock",
         },
-        minutes=4,
+        minutes=6,
         smoke=2,
     ),
 }
