@@ -6,10 +6,13 @@ Seeds, options, files, and how to make it again.
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.evaluation.tables import where
-from kerhrm_paper.reporting.options import RunOptions, contest_command
+from kerhrm_paper.reporting.command import command_of, contest_command
+from kerhrm_paper.reporting.options import RunOptions
 from kerhrm_paper.reporting.publish import facts
 from kerhrm_paper.reporting.run import KEYS, Run
 from kerhrm_paper.runs import provenance
@@ -41,10 +44,11 @@ def explain(
     Returns
     -------
     dict
-        ``cell``, its row; ``command`` that makes it; ``commit``; ``seeds``, their
-        values and what the method itself chose on each; ``options`` of data, network,
-        features and learner: every value in force, and where it stands; ``files`` that
-        it was made from, with digests.
+        ``cell``, its row; ``command`` that makes it; ``refused``, why this checkout
+        does not take that, if it does not; ``commit``; ``seeds``, their values and what
+        the method itself chose on each; ``options`` of data, network, features and
+        learner: every value in force, and where it stands; ``files`` that it was made
+        from, with digests.
 
     Raises
     ------
@@ -72,9 +76,7 @@ def explain(
         explanation["command"] = contest_command(run, table)
     if not run.has(f"scores/{table}.csv.gz"):
         return explanation
-    scores = run.scores(table)
-    wanted = {key: cell[key] for key in KEYS}
-    rows = where(scores, **wanted)
+    rows = _scores(run, table, cell)
     first = rows.iloc[0]
     data = first["data"]
     learner = first["learner"]
@@ -85,19 +87,43 @@ def explain(
     trained = learner
     try:
         options = RunOptions(run, root)
-        explanation["command"] = options.command(table, data, learner)
-        explanation["options"] = options.of_data(data)
-        if learner:
-            of_learner = options.of_learner(data, learner)
-            explanation["options"]["learner"] = of_learner
-            choices = options.chosen(data, learner)
-            for seed, chosen in zip(explanation["seeds"], choices, strict=False):
-                seed["chosen"] = chosen
-            trained = options.trained(data, learner)
+        _add_options(explanation, options, table)
+        trained = options.trained(data, learner) if learner else learner
     except KerhrmError as error:
         explanation["options"] = f"unknown: {error}"
     explanation["files"] = _files(run, table, data, trained)
     return explanation
+
+
+def _add_options(explanation: dict[str, Any], options: RunOptions, table: str) -> None:
+    """Add the command and the options of a cell, and what was chosen on each seed."""
+    data = explanation["data"]
+    learner = explanation["learner"]
+    command = command_of(options, table, data, learner or "")
+    explanation["command"] = command.text
+    if command.refused:
+        explanation["refused"] = command.refused
+    explanation["options"] = options.of_data(data)
+    if not learner:
+        return
+    explanation["options"]["learner"] = options.of_learner(data, learner)
+    choices = options.chosen(data, learner)
+    for seed, chosen in zip(explanation["seeds"], choices, strict=False):
+        seed["chosen"] = chosen
+
+
+def _scores(run: Run, table: str, cell: dict[str, Any]) -> pd.DataFrame:
+    """Values of a cell's seeds; KerhrmError if the file does not have all of them."""
+    names = {key: cell[key] for key in KEYS}
+    rows = where(run.scores(table), **names)
+    n_seeds = int(cell["n_seeds"])
+    if len(rows) != n_seeds:
+        file = f"{run.folder}/scores/{table}.csv.gz"
+        problem = (
+            f"{file} is damaged (it has {len(rows)} of the cell's {n_seeds} seeds)"
+        )
+        raise FileError(problem, "delete it and run again")
+    return rows
 
 
 def _find(run: Run, table: str, names: dict[str, str | None]) -> dict[str, Any]:

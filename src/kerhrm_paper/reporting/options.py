@@ -1,35 +1,29 @@
 """The options of a run's cells: every value in force, and where it stands."""
 
 import json
-import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config.config import Config
-from kerhrm_paper.config.files import ABSENT, Key, Sources, read_sources
+from kerhrm_paper.config.files import Sources, read_sources
 from kerhrm_paper.config.options import Place
 from kerhrm_paper.config.resolve import resolved
 from kerhrm_paper.config.schema import Whole
-from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.config.written import sources_of_run
 from kerhrm_paper.data.registry import DATA_SETS
+from kerhrm_paper.reporting.changes import get
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.arrays import load_records
 from kerhrm_paper.runs.predictions import Predictions
 
-#: keys of a run's configuration that say where it ran, not what
-ELSEWHERE = ("preset", "results", "raw_dir")
 #: keys of the configuration that are no data set's and no learner's
 GENERAL = ("device", "threads", "on_missing", "seed_offset")
-#: keys of a table on which no number depends
-TEXTS = ("title", "about")
 #: in the folder of a contest: path of the file with its method
 NOTED_FILE = "file.txt"
 
@@ -52,6 +46,7 @@ class RunOptions:
 
     def __init__(self, run: Run, root: Path = Path()) -> None:
         self.run = run
+        self.root = root
         config = dict(run.config)
         text = json.dumps(config, default=str)
         noted = json.loads(text)
@@ -61,6 +56,7 @@ class RunOptions:
         self._check_installed(noted)
         merged, *changes = (content for _, _, content in self.sources.layers)
         self.tree: Tree = _known(merged, changes)
+        self.sources.layers.append((file, (), _retitled(self.tree)))
         try:
             cells = resolved(self.sources, root / "config")
             self.config = Config(cells)
@@ -176,65 +172,6 @@ class RunOptions:
                 return dict(params["options"])
         return {}
 
-    def command(self, table: str, data: str, learner: str) -> str:
-        """The command that makes a cell's table as the run has it.
-
-        Values that the checkout's files do not have follow ``--config``.
-        """
-        preset = self.run.preset(table)
-        if self.run.competing:
-            return contest_command(self.run, table)
-        folder = self.run.folder
-        words = [f"preset={preset}"]
-        parent = str(folder.parent)
-        is_elsewhere = parent != "results"
-        if folder.name == preset and is_elsewhere:
-            words.append(f"results={parent}")
-        changes = self._changes(table, data, learner)
-        for name, change in changes.items():
-            text = json.dumps(change)
-            words.append(f"{name}={text}")
-        command = ["snakemake", "--cores", "2", table]
-        command += ["--config", *words]
-        return shlex.join(command)
-
-    def _changes(self, table: str, data: str, learner: str) -> Tree:
-        """Values of a cell that the checkout's files do not have."""
-        changes: Tree = {}
-        if self.files is None:
-            return changes
-        in_files = self.files.tree()
-        for key in self._keys_of_cell(table, data, learner):
-            in_run = _get(self.tree, key)
-            base = _get(in_files, key)
-            change = _beyond(in_run, base)
-            if change is not ABSENT:
-                _put(changes, key, change)
-        _forget(changes, ("tables", table), TEXTS)
-        base = base_of(data)
-        of_seeds = ("data", base, "seeds")
-        seeds = _get(changes, of_seeds)
-        if isinstance(seeds, dict):
-            others = [cell for cell in seeds if not _is_of(cell, learner)]
-            _forget(changes, of_seeds, others)
-        return changes
-
-    def _keys_of_cell(self, table: str, data: str, learner: str) -> Iterator[Key]:
-        """Keys of the configuration on which a cell of a table depends."""
-        for name, value in self.tree.items():
-            is_entry = isinstance(value, dict) or name in ELSEWHERE
-            if not is_entry:
-                yield (name,)
-        yield ("tables", table)
-        yield ("data", base_of(data))
-        if learner:
-            cell = self.config.learner(data, learner)
-            yield ("learners", cell.base)
-            learners = self.config.resolved.whole.learners
-            declared = learners[cell.base]
-            tuned = declared.tuned_as or cell.base
-            yield ("selected", cell.selected_on, tuned)
-
     def _described(
         self, values: Tree, places: Mapping[str, Place], default: str
     ) -> Tree:
@@ -257,30 +194,14 @@ class RunOptions:
         file = "config.yaml of the run"
         if self.files is not None:
             file = "--config or --configfile"
-            in_files = _get(self.files.tree(), key)
-            in_run = _get(self.tree, key)
+            in_files = get(self.files.tree(), key)
+            in_run = get(self.tree, key)
             if in_files == in_run:
                 file, above, _ = self.files.find(key)
                 key = key[len(above) :]
         kind = "selected: " if place[0] == "selected" else ""
         dotted = ".".join(map(str, key))
         return f"{kind}{file}: {dotted}"
-
-
-def contest_command(run: Run, table: str) -> str:
-    """The command that makes a table of a contest.
-
-    FILE stands for the method's, where the contest has not noted it.
-    """
-    minutes, *_ = run.competing.values()
-    preset = run.preset()
-    note = run.folder.parent / NOTED_FILE
-    file = "FILE"
-    if note.is_file():
-        text = note.read_text("utf-8", errors="replace")
-        file = shlex.quote(text)
-    command = f"kerhrm compete {file} --tables {table} --preset {preset}"
-    return f"{command} --timeout {minutes:g}"
 
 
 def _known(written: Tree, changes: Sequence[Tree]) -> Tree:
@@ -294,16 +215,30 @@ def _known(written: Tree, changes: Sequence[Tree]) -> Tree:
         except ValidationError as error:
             first = error.errors()[0]
             *above, last = first["loc"]
-            entry = _get(written, above)
+            entry = get(written, above)
             is_unknown_key = "no such key" in first["msg"]
             if not is_unknown_key or not isinstance(entry, dict):
                 return written  # which is refused when it is resolved
             for tree in (written, *changes):
-                entry = _get(tree, above)
+                entry = get(tree, above)
                 if isinstance(entry, dict):
                     entry.pop(last, None)
             continue
         return written
+
+
+def _retitled(written: Tree) -> Tree:
+    """The titles of all tables, as a change of theirs.
+
+    A table that a user has changed may have outputs of learners that it had before; the
+    note of a run does not say which tables the user has changed.
+    """
+    tables = written.get("tables") or {}
+    titles = {}
+    for name, table in tables.items():
+        if isinstance(table, dict) and "title" in table:
+            titles[name] = {"title": table["title"]}
+    return {"tables": titles}
 
 
 def _files(preset: str, root: Path) -> Sources | None:
@@ -313,50 +248,3 @@ def _files(preset: str, root: Path) -> Sources | None:
         return read_sources(base, [], root / "config")
     except KerhrmError:
         return None
-
-
-def _get(tree: Any, key: Iterable[Any]) -> Any:
-    for part in key:
-        is_there = isinstance(tree, dict) and part in tree
-        if not is_there:
-            return ABSENT
-        tree = tree[part]
-    return tree
-
-
-def _put(tree: Tree, key: Key, value: Any) -> None:
-    for part in key[:-1]:
-        tree = tree.setdefault(part, {})
-    tree[key[-1]] = value
-
-
-def _forget(tree: Tree, above: Key, names: Collection[str]) -> None:
-    """Take names out of an entry, and the entry if nothing is left."""
-    entry = _get(tree, above)
-    if not isinstance(entry, dict):
-        return
-    for name in names:
-        entry.pop(name, None)
-    if not entry and above:
-        *higher, last = above
-        _forget(tree, tuple(higher), [last])
-
-
-def _is_of(cell: str, learner: str) -> bool:
-    """Whether a number of seeds is one of a learner, or of all learners of its data."""
-    _, slash, name = cell.partition("/")
-    return not slash or base_of(name) == base_of(learner)
-
-
-def _beyond(value: Any, base: Any) -> Any:
-    """What a value says that another one does not; ABSENT: nothing."""
-    are_trees = isinstance(value, dict) and isinstance(base, dict)
-    if not are_trees:
-        return ABSENT if value == base else value
-    changes = {}
-    for key, inner in value.items():
-        base_inner = base.get(key, ABSENT)
-        change = _beyond(inner, base_inner)
-        if change is not ABSENT:
-            changes[key] = change
-    return changes or ABSENT
