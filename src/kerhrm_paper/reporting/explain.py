@@ -62,10 +62,11 @@ def explain(
         known = ", ".join(run.tables)
         problem = f"{run.folder} has no table '{table}'"
         raise KerhrmError(problem, f"it has {known}")
+    run.check_unchanged(f"tables/{table}.csv")
     names = (setting, method, metric, selection)
     wanted = dict(zip(KEYS, names, strict=True))
     cell = _find(run, table, wanted)
-    published = run.provenance.get("tables", {})
+    published = run.provenance.get("tables") or {}
     made = published.get(table)
     if not made:
         made = facts(run, run.preset(), table, f"tables/{table}.csv")
@@ -114,15 +115,16 @@ def _add_options(explanation: dict[str, Any], options: RunOptions, table: str) -
 
 def _scores(run: Run, table: str, cell: dict[str, Any]) -> pd.DataFrame:
     """Values of a cell's seeds; KerhrmError if the file does not have all of them."""
+    file = f"scores/{table}.csv.gz"
+    run.check_unchanged(file)
     names = {key: cell[key] for key in KEYS}
     rows = where(run.scores(table), **names)
     n_seeds = int(cell["n_seeds"])
     if len(rows) != n_seeds:
-        file = f"{run.folder}/scores/{table}.csv.gz"
-        problem = (
-            f"{file} is damaged (it has {len(rows)} of the cell's {n_seeds} seeds)"
-        )
-        raise FileError(problem, "delete it and run again")
+        problem = f"it has {len(rows)} of the cell's {n_seeds} seeds"
+        path = run.folder / file
+        hint = "delete it and run again"
+        raise FileError(f"{path} is damaged ({problem})", hint)
     return rows
 
 
@@ -167,9 +169,9 @@ def _files(run: Run, table: str, data: str, learner: str) -> list[dict[str, Any]
         files.append(
             {
                 "file": file,
-                "rule": record["rule"],
+                "rule": record.get("rule"),
                 "sha256": record["sha256"],
-                "params": record["params"],
+                "params": record.get("params"),
             }
         )
     return files

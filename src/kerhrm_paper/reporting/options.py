@@ -19,7 +19,7 @@ from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.reporting.changes import get
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
-from kerhrm_paper.runs.arrays import load_records
+from kerhrm_paper.runs.arrays import load_records, reading
 from kerhrm_paper.runs.predictions import Predictions
 
 #: keys of the configuration that are no data set's and no learner's
@@ -52,21 +52,26 @@ class RunOptions:
         noted = json.loads(text)
         noted.pop("raw_dir", None)  # the folder need not be here
         file = str(run.folder / "config.yaml")
+        with reading(file):
+            self._resolve(file, noted)
+        self.resolver = self.config.resolved.resolver
+        preset = run.preset()
+        self.files = _files(preset, root)
+
+    def _resolve(self, file: str, noted: Tree) -> None:
+        """Resolve what a file notes; KerhrmError if this version cannot."""
         self.sources = sources_of_run(file, noted)
         self._check_installed(noted)
         merged, *changes = (content for _, _, content in self.sources.layers)
         self.tree: Tree = _known(merged, changes)
         self.sources.layers.append((file, (), _retitled(self.tree)))
         try:
-            cells = resolved(self.sources, root / "config")
+            cells = resolved(self.sources, self.root / "config")
             self.config = Config(cells)
         except KerhrmError as error:
             problem = f"{file} is of another version"
             hint = f"git checkout the commit that made it ({error.problem})"
             raise KerhrmError(problem, hint) from error
-        self.resolver = self.config.resolved.resolver
-        preset = run.preset()
-        self.files = _files(preset, root)
 
     def _check_installed(self, noted: Tree) -> None:
         """Refuse methods and generators of packages that are not installed."""
@@ -165,11 +170,12 @@ class RunOptions:
         file = f"{data}/{learner}/predictions.npz"
         record = provenance.read(self.run.folder, file)
         record = record or {}
-        params = record.get("params", {})
-        learners = params.get("learners", [])
-        for params in learners:
-            if params["name"] == learner:
-                return dict(params["options"])
+        with reading(self.run.folder / provenance.PROVENANCE / f"{file}.json"):
+            params = record.get("params", {})
+            learners = params.get("learners", [])
+            for params in learners:
+                if params["name"] == learner:
+                    return dict(params["options"])
         return {}
 
     def _described(

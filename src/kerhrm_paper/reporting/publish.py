@@ -92,8 +92,8 @@ class Plan:
         known = published.config
         is_changed = bool(of_run.get("changes"))
         is_alike = of_run.get("preset") == known.get("preset") and not is_changed
-        tables = of_run.get("tables", {}).keys()
-        return is_alike and tables > known.get("tables", {}).keys()
+        tables = (of_run.get("tables") or {}).keys()
+        return is_alike and tables > (known.get("tables") or {}).keys()
 
 
 def publish(
@@ -244,7 +244,7 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
     target = plan.target
     preset = run.preset()
     before = Run(target).provenance
-    made = before.get("tables", {})
+    made = before.get("tables") or {}
     again = None if plan.is_whole else before.get("again")
     for table in plan.tables:
         made[table] = facts(run, preset, table, f"tables/{table}.csv")

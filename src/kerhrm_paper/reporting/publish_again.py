@@ -59,7 +59,7 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     if not run.provenance:
         problem = f"{reference} holds no published files"
         raise KerhrmError(problem, "name the folder that `kerhrm publish` has written")
-    tables = run.provenance["tables"]
+    tables = run.provenance.get("tables") or {}
     made: dict[str, Any] = dict(tables)
     spec = read_yaml(root / "config" / "endpoints.yaml")
     grid_tables = spec["band"]["tables"].values()

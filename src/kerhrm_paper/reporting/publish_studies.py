@@ -14,6 +14,7 @@ from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.reporting.publish import facts, restored_on_error
 from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin
 from kerhrm_paper.runs.provenance import check, digest
 from kerhrm_paper.studies.registry import STUDIES, TARGET, Declaration
@@ -51,9 +52,9 @@ def publish_studies(
     """
     earlier = Run(target)
     provenance = dict(earlier.provenance)
-    studies = provenance.get("studies", {})
+    studies = provenance.get("studies") or {}
     made = dict(studies)
-    noted = provenance.get("files", {})
+    noted = provenance.get("files") or {}
     digests = dict(noted)
     copied = []
     for name in names:
@@ -92,7 +93,7 @@ def draw_again(target: Path, root: Path = Path()) -> Path:
         all after any error.
     """
     provenance = dict(Run(target).provenance)
-    digests = dict(provenance.get("files", {}))
+    digests = dict(provenance.get("files") or {})
     drawn: list[str] = []
     with restored_on_error(target):
         for declaration in STUDIES.values():
@@ -115,7 +116,7 @@ def _draw(declaration: Declaration, target: Path) -> list[str]:
     is_complete = all(path.is_file() for path in paths.values())
     if not declaration.figures or not is_complete:
         return []
-    tables = {name: pd.read_csv(path) for name, path in paths.items()}
+    tables = {name: _rows(path) for name, path in paths.items()}
     study = load_entry(declaration.entry)
     files = []
     with style():
@@ -125,6 +126,12 @@ def _draw(declaration: Declaration, target: Path) -> list[str]:
             save_png(figures[name], target / file, dpi=150)
             files.append(file)
     return files
+
+
+def _rows(path: Path) -> pd.DataFrame:
+    """Rows of a study's table."""
+    with reading(path):
+        return pd.read_csv(path)
 
 
 def _note(target: Path, record: Mapping[str, Any]) -> None:
@@ -151,8 +158,8 @@ def check_complete(run: Run, name: str, files: Sequence[str]) -> None:
             raise FileError(f"{run.folder / file} does not exist", hint)
     paths = [run.folder / file for file in files]
     check(run.folder, paths)
-    rows = pd.read_csv(run.folder / files[0])
-    if "note" in rows:
+    rows = _rows(run.folder / files[0])
+    if "note" in rows and len(rows):
         problem = f"{name} of {run.folder} has {rows['note'].iloc[0]}"
         hint = "publish it of another preset, made with the raw files"
         raise KerhrmError(problem, hint)

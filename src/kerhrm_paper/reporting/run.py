@@ -9,25 +9,21 @@ from typing import Any
 import pandas as pd
 
 from kerhrm.errors import FileError
-from kerhrm_paper.config.strict_yaml import parse
 from kerhrm_paper.evaluation.tables import notice
+from kerhrm_paper.reporting import result_files
+from kerhrm_paper.reporting.notes import (
+    CONFIGURATION,
+    PUBLICATION,
+    Kind,
+    Pattern,
+    read_note,
+)
+from kerhrm_paper.reporting.result_files import ResultFile
+from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.arrays import reading
 
 #: keys of a cell within its table
 KEYS = ["setting", "method", "metric", "selection"]
-#: columns of text that may be empty in every row, which pandas would read as numbers
-TEXTS = (
-    "verdict",
-    "outcome",
-    "outcome_exact",
-    "part",
-    "reason",
-    "selection",
-    "data_source",
-    "setting",
-    "method",
-    "learner",
-)
 COMPARISONS = "-comparisons"
 BAND = "as_printed_band.csv"
 
@@ -44,7 +40,7 @@ class Run:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The resolved configuration, as it was written when the run began."""
-        return self._yaml("config.yaml")
+        return self._note("config.yaml", CONFIGURATION)
 
     @property
     def competing(self) -> dict[str, float]:
@@ -63,12 +59,12 @@ class Run:
         path = self.folder / "provenance.json"
         if not path.exists():
             return {}
-        return self._yaml(path.name)  # JSON is YAML
+        return self._note(path.name, PUBLICATION)  # JSON is YAML
 
     def preset(self, table: str = "") -> str:
         """The preset of the run, or of one of its tables, where they differ."""
-        tables = self.provenance.get("tables", {})
-        of_table = tables.get(table, {})
+        tables = self.provenance.get("tables") or {}
+        of_table = tables.get(table) or {}
         preset = of_table.get("preset")
         preset = preset or self.config.get("preset", "")
         return str(preset)
@@ -106,7 +102,7 @@ class Run:
     def _declared(self, table: str) -> dict[str, str]:
         if not self.has("config.yaml"):
             return {}
-        tables = self.config.get("tables", {})
+        tables = self.config.get("tables") or {}
         return tables.get(table) or {}
 
     def cells(self, *tables: str) -> pd.DataFrame:
@@ -115,17 +111,27 @@ class Run:
         if not names:
             problem = f"{self.folder} has no tables"
             raise FileError(problem, "make some with snakemake first")
-        frames = [self._csv(f"tables/{name}.csv") for name in names]
+        frames = [self._cells(name) for name in names]
         return pd.concat(frames, ignore_index=True)
+
+    def _cells(self, table: str) -> pd.DataFrame:
+        """The rows of a table; FileError if they are another one's."""
+        file = f"tables/{table}.csv"
+        frame = self._csv(file, result_files.CELLS)
+        for name in frame["table"]:
+            if name != table:
+                problem = f"{self.folder / file} is damaged (it has rows of {name})"
+                raise FileError(problem, "delete it and run again")
+        return frame
 
     def comparisons(self, table: str) -> pd.DataFrame:
         """Paired differences between the methods of a table."""
-        return self._csv(f"tables/{table}{COMPARISONS}.csv")
+        return self._csv(f"tables/{table}{COMPARISONS}.csv", result_files.COMPARISONS)
 
     def endpoints(self) -> pd.DataFrame:
         """The test of each method's mean over a table's settings
         against the paper's."""
-        return self._csv("endpoints.csv")
+        return self._csv("endpoints.csv", result_files.ENDPOINTS)
 
     def band(self) -> pd.DataFrame | None:
         """Lowest and highest mean over constants that the paper does not print.
@@ -134,31 +140,41 @@ class Run:
         """
         if not self.has(BAND):
             return None
-        return self._csv(BAND)
+        return self._csv(BAND, result_files.BAND)
 
     def scores(self, table: str) -> pd.DataFrame:
         """Values of every seed."""
-        return self._csv(f"scores/{table}.csv.gz")
+        return self._csv(f"scores/{table}.csv.gz", result_files.SCORES)
 
     def claims(self) -> pd.DataFrame:
         """The paper's claims and how they fared."""
-        return self._csv("claims.csv")
+        return self._csv("claims.csv", result_files.CLAIMS)
 
     def has(self, name: str) -> bool:
         """Whether a file is there."""
         return (self.folder / name).exists()
 
-    def _csv(self, name: str) -> pd.DataFrame:
-        frame = self._read(name, _read_csv)
-        texts = {}
-        for column in TEXTS:
-            if column in frame:
-                values = frame[column].astype(object)
-                texts[column] = values.fillna("")
-        return frame.assign(**texts)
+    def check_unchanged(self, *names: str) -> None:
+        """Refuse files that are not as the publication, or their job, has left them.
 
-    def _yaml(self, name: str) -> dict[str, Any]:
-        return self._read(name, _read_yaml)
+        A file that neither has noted is not checked.
+        """
+        published = self.provenance.get("files") or {}
+        for name in names:
+            path = self.folder / name
+            with reading(path):
+                if provenance.read(self.folder, name):
+                    provenance.check(self.folder, [path])
+                noted = published.get(name)
+                if noted and provenance.digest(path) != noted:
+                    problem = f"{path} has changed since it was published"
+                    raise FileError(problem, "restore it, or publish it again")
+
+    def _csv(self, name: str, kind: ResultFile) -> pd.DataFrame:
+        return self._read(name, kind.read)
+
+    def _note(self, name: str, form: dict[Pattern, Kind]) -> dict[str, Any]:
+        return self._read(name, lambda path: read_note(path, form))
 
     def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
         path = self.folder / name
@@ -170,21 +186,10 @@ def read_scores(path: str | Path) -> pd.DataFrame:
     """Scores of a table of another run, by the path of their file."""
     file = Path(path)
     run = Run(file.parent)
-    return run._csv(file.name)
+    return run._csv(file.name, result_files.SCORES)
 
 
 def _place(table: str) -> tuple[bool, bool, str]:
     """Of a table among others: tables and then figures of the paper come first."""
     is_of_paper = table[-1:] in "1234"
     return not is_of_paper, "figure" in table, table
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    text = path.read_text("utf-8")
-    return dict(parse(text))
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    """A table whose texts stay as they are, as ``1.0`` and ``NA``."""
-    texts = dict.fromkeys(TEXTS, str)
-    return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])

@@ -221,6 +221,18 @@ def test_a_configuration_that_nobody_can_read_is_said(run: Run) -> None:
     assert json.dumps(found)
 
 
+def test_a_configuration_of_another_form_is_said(run: Run) -> None:
+    """Merged it has the right form, and the user's part has not."""
+    file = run.folder / "config.yaml"
+    content = yaml.safe_load(file.read_text())
+    content["preset_changes"]["learners"]["erm"] = {"at": 5}
+    content["changes"]["learners"]["erm"] = {"at": {}}
+    file.write_text(yaml.safe_dump(content))
+    options = cell(Run(run.folder), "ERM")["options"]
+    assert options.startswith(f"unknown: {file} is damaged (")
+    assert options.endswith("; delete it and run again")
+
+
 def test_a_method_that_is_gone_is_named(run: Run) -> None:
     """The version is the right one, and no commit has the method."""
     file = run.folder / "config.yaml"

@@ -152,7 +152,9 @@ def test_endpoints_and_claims_are_computed_again(
     picture = target / "figures" / "table1.png"
     picture.parent.mkdir(exist_ok=True)
     picture.write_text("of older code")
-    claims = pd.DataFrame({"claim": [7]})
+    texts = {"statement": "stated", "status": "open"}
+    numbers = {"claim": 7, "effect": 0.1, "ci_low": 0.0, "ci_high": 0.2}
+    claims = pd.DataFrame([texts | numbers])
     monkeypatch.setattr(publish_again, "evaluate", lambda *_: claims)
     assert publish_again.publish_again(target, ROOT) == target
     run = Run(target)
