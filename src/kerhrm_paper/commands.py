@@ -250,6 +250,7 @@ def _claims(options: argparse.Namespace) -> None:
 
     columns = ["claim", "status", "effect", "ci_low", "ci_high", "statement"]
     run = Run(options.run)
+    run.check_unchanged("claims.csv")
     claims = run.claims()[columns]
     text = claims.to_string(index=False, na_rep="", float_format="%.3g")
     print(text)

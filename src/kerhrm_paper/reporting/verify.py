@@ -71,8 +71,8 @@ def verify(run: Run, reference: Path) -> Verification:
     that failed agrees with one that failed.  Cells that are missing, are new or come
     from other data depart; tables of stand-ins are not compared.
 
-    Raises KerhrmError if nothing is published at that preset, or the run has none of
-    those tables.
+    Raises KerhrmError if nothing is published at that preset, the run has none of those
+    tables, or a file is damaged or has changed since it was made.
     """
     published_folder = reference.resolve()
     own_folder = run.folder.resolve()
@@ -86,6 +86,8 @@ def verify(run: Run, reference: Path) -> Verification:
         names = ", ".join(published)
         hint = f"make one of {names} with snakemake first"
         raise KerhrmError(problem, hint)
+    files = [f"tables/{table}.csv" for table in made]
+    run.check_unchanged(*files)
     new = run.cells(*made)
     sources = new["data_source"]
     is_replaced = sources.str.startswith(FALLBACK)
@@ -99,6 +101,7 @@ def verify(run: Run, reference: Path) -> Verification:
     old_cells = []
     for table in compared:
         run_of_table = published[table]
+        run_of_table.check_unchanged(f"tables/{table}.csv")
         cells_of_table = run_of_table.cells(table)
         old_cells.append(cells_of_table)
     old = pd.concat(old_cells, ignore_index=True)
@@ -182,7 +185,14 @@ def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     """The cells of two sets of tables side by side, see :class:`Verification`."""
     keys = ["table", *KEYS]
     suffixes = ("_old", "_new")
-    both = old.merge(new, on=keys, how="outer", suffixes=suffixes, indicator="found")
+    both = old.merge(
+        new,
+        on=keys,
+        how="outer",
+        suffixes=suffixes,
+        indicator="found",
+        validate="1:1",
+    )
     pairs = both.to_dict("records")
     both["departs"] = [_problem(pair) for pair in pairs]
     both = both.rename(columns=lambda name: name.removesuffix("_old"))
