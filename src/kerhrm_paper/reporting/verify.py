@@ -23,12 +23,14 @@ class Verification(NamedTuple):
     have.
 
     Column ``departs`` of the cells says how one departs, "" if it does not;
-    ``departures`` are those that do, missing and new ones last.
+    ``departures`` are those that do, missing and new ones last.  ``changed`` says which
+    published files have changed since they were published.
     """
 
     cells: pd.DataFrame
     departures: pd.DataFrame
     absent: list[str]
+    changed: list[str]
 
     def __str__(self) -> str:
         """How many cells agree, and what was not compared."""
@@ -38,7 +40,7 @@ class Verification(NamedTuple):
         sentence += f"in {n_agree} of {n_cells} cells"
         if self.absent:
             sentence += f"; not in this run: {', '.join(self.absent)}"
-        return sentence
+        return "; ".join([sentence, *self.changed])
 
 
 def stored(reference: Path, preset: str) -> dict[str, Run]:
@@ -98,13 +100,7 @@ def verify(run: Run, reference: Path) -> Verification:
         problem = f"{run.folder} has only stand-ins for real data"
         hint = "set KERHRM_RAW_DIR to a folder of raw files and run again"
         raise KerhrmError(problem, hint)
-    old_cells = []
-    for table in compared:
-        run_of_table = published[table]
-        run_of_table.check_unchanged(f"tables/{table}.csv")
-        cells_of_table = run_of_table.cells(table)
-        old_cells.append(cells_of_table)
-    old = pd.concat(old_cells, ignore_index=True)
+    old = _published_cells(published, compared)
     is_compared = new["table"].isin(compared)
     new = new[is_compared]
     cells = compare(new, old)
@@ -117,7 +113,32 @@ def verify(run: Run, reference: Path) -> Verification:
             absent.append(f"{table} (stand-ins)")
         elif table not in compared:
             absent.append(table)
-    return Verification(cells, departures, sorted(absent))
+    errors = _changed({table: published[table] for table in compared})
+    if errors and departures.empty:
+        raise errors[0]  # there is no agreement with what was published
+    changed = [error.problem for error in errors]
+    return Verification(cells, departures, sorted(absent), changed)
+
+
+def _published_cells(published: Mapping[str, Run], tables: list[str]) -> pd.DataFrame:
+    """The cells of some published tables."""
+    frames = []
+    for table in tables:
+        run_of_table = published[table]
+        cells_of_table = run_of_table.cells(table)
+        frames.append(cells_of_table)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _changed(published: Mapping[str, Run]) -> list[KerhrmError]:
+    """Errors of the tables that have changed since they were published."""
+    errors = []
+    for table, run_of_table in published.items():
+        try:
+            run_of_table.check_unchanged(f"tables/{table}.csv")
+        except KerhrmError as error:
+            errors.append(error)
+    return errors
 
 
 def _has_no_pair(departs: pd.Series) -> pd.Series:
@@ -136,12 +157,13 @@ def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
         published = str(reference)
         problem = error.problem.replace(published, "results/reference")
         return f"not compared with the published run: {problem}", []
+    sentence = str(verification).replace(str(reference), "results/reference")
     lines = []
     for cell in verification.departures.itertuples():
         name = f"{cell.table} {cell.setting} {cell.method} {cell.metric}"
         means = f"here {cell.mean_new:.4g}, published {cell.mean:.4g}"
         lines.append(f"{name} ({cell.selection}): {cell.departs}; {means}")
-    return str(verification), lines
+    return sentence, lines
 
 
 def check_destination(path: Path, run: Run, reference: Path) -> None:

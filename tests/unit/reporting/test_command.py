@@ -173,8 +173,8 @@ def test_a_table_that_a_later_run_does_not_know_is_refused(
     noted = yaml.safe_dump(config.written, sort_keys=False)
     (folder / "config.yaml").write_text(noted)
     cell = ("mine", "r2=0.7", "ERM", "test_acc")
-    found = explain(Run(folder), *cell, root=ROOT)
-    assert found["refused"] == (
+    explanation = explain(Run(folder), *cell, root=ROOT)
+    assert explanation["refused"] == (
         "no table is called 'mine'; give the file that declares it"
     )
-    assert json.dumps(found)
+    assert json.dumps(explanation)

@@ -17,7 +17,7 @@ from kerhrm_paper.evaluation.tables import COLUMNS as OF_CELLS
 from kerhrm_paper.reporting import result_files
 from kerhrm_paper.reporting.result_files import ResultFile
 from kerhrm_paper.reporting.run import KEYS, Run
-from kerhrm_paper.reporting.verify import compare
+from kerhrm_paper.reporting.verify import agreement, compare
 from kerhrm_paper.runs import provenance
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
@@ -216,14 +216,33 @@ def test_a_file_that_has_changed_since_it_was_made(
     )
 
 
-def test_the_reference_may_be_the_file_that_has_changed(
+def test_there_is_no_agreement_with_a_published_file_that_has_changed(
     run: Path, commands: dict[str, list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = run.parent / "reference" / CELLS
-    provenance.write(run.parent / "reference", "made_it", [path], {}, {})
+    """Departures from it are shown, as they are what one looks for."""
+    reference = run.parent / "reference"
+    path = reference / CELLS
+    noted = {
+        "tables": {"table1": {"preset": "fresh"}},
+        "files": {CELLS: provenance.digest(path)},
+    }
+    (reference / "provenance.json").write_text(json.dumps(noted))
+    assert main(commands["verify"]) == 0
+    capsys.readouterr()
+    edit(path, lambda text: text.replace(",0.4,", ",0.5,"))  # of the paper
+    assert main(commands["verify"]) == 1
+    changed = f"{path} has changed since it was published"
+    assert line_of(capsys) == f"{changed}; restore it, or publish it again"
     edit(path, lines(0, -1))
     assert main(commands["verify"]) == 1
-    assert line_of(capsys).startswith(f"{path} has changed since rule made_it made it")
+    printed = capsys.readouterr().out
+    first = f"this machine agrees with the published run in 15 of 16 cells; {changed}\n"
+    assert printed.startswith(first)
+    sentence, departures = agreement(Run(run), reference)
+    assert sentence.endswith(
+        "results/reference/tables/table1.csv has changed since it was published"
+    )
+    assert len(departures) == 1
 
 
 def test_a_cell_is_compared_with_one_cell() -> None:
