@@ -10,7 +10,8 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from kerhrm.errors import KerhrmError, shown, suggest
-from kerhrm.tables.arrays import check_order, column
+from kerhrm.given import check_order
+from kerhrm.tables.arrays import column
 from kerhrm.tables.labels import read_labels
 
 Scorer = Callable[[Any, Any, Any], float]

@@ -50,6 +50,7 @@ from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
+from kerhrm.given import LARGEST, check_order
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
 from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult, impossible
 from kerhrm.randomness import stream
@@ -112,9 +113,6 @@ def test_heterogeneity(
     >>> result.detected, result.p_value
     (True, 0.025)
     """
-    # scikit-learn takes a second to import, and most methods do without
-    from kerhrm.tables.arrays import check_order
-
     options = _read_options(options)
     whole = isinstance(seed, Integral) and not isinstance(seed, bool)
     if not whole:
@@ -327,8 +325,6 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
 def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     """Refuse arrays of other lengths, of values that are not finite or enormous, or of
     too few points."""
-    from kerhrm.tables.arrays import LARGEST
-
     n = len(features)
     if len(x) != n or y.shape != (n,):
         shapes = f"features {features.shape}, inputs {x.shape}, labels {y.shape}"

@@ -18,13 +18,10 @@ from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
+from kerhrm.given import LARGEST
 from kerhrm.tables.index import first_row
 from kerhrm.tables.polars import check_width
 from kerhrm.tables.wording import counted
-
-#: larger values stand for missing ones, or are in a unit whose squares overflow in
-#: float32
-LARGEST = 1e20
 
 
 def plain(values: Any, what: str) -> Any:
@@ -184,27 +181,6 @@ def family(dtype: Any) -> str:
         if letter in letters:
             return letters
     return letter
-
-
-def check_order(table: Any, other: Any, what: str) -> None:
-    """Refuse what has the rows of a table in another order, by the index of both.
-
-    Rows are taken as they come, as everywhere in scikit-learn, so that the rows of X
-    would have the values of others.
-    """
-    rows = getattr(table, "index", None)
-    others = getattr(other, "index", None)
-    if not isinstance(rows, pd.Index) or not isinstance(others, pd.Index):
-        return
-    if len(rows) != len(others) or rows.equals(others):
-        return
-    if rows.nlevels != others.nlevels:  # labels of other kinds
-        return
-    same_rows = rows.isin(others).all() and others.isin(rows).all()
-    if same_rows:
-        hint = f"give {what}.loc[X.index], or {what}.to_numpy() if the order is right"
-        problem = f"the rows of {what} are in another order than those of X, by index"
-        raise KerhrmError(problem, hint)
 
 
 def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:

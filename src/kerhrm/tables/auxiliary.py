@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
-from kerhrm.tables.arrays import check_order, check_values, frame, is_frame, plain
+from kerhrm.given import check_order
+from kerhrm.tables.arrays import check_values, frame, is_frame, plain
 from kerhrm.tables.cells import EXACT, NO_NUMBER, Words
 from kerhrm.tables.dates import possible_orders, readings, starts
 from kerhrm.tables.index import first_row

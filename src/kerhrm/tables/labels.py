@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
-from kerhrm.tables.arrays import check_order, column, kind
+from kerhrm.given import check_order
+from kerhrm.tables.arrays import column, kind
 from kerhrm.tables.index import first_row
 from kerhrm.tables.wording import counted, names_of
 

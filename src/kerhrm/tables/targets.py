@@ -7,9 +7,9 @@ import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from kerhrm.errors import KerhrmError, shown
+from kerhrm.given import check_order
 from kerhrm.options import Task
 from kerhrm.tables.arrays import (
-    check_order,
     check_values,
     column,
     has_underscore,

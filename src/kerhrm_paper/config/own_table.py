@@ -17,6 +17,7 @@ from kerhrm.errors import (
     known_are,
     shown,
 )
+from kerhrm.given import LARGEST
 from kerhrm.options import (
     NotBool,
     Options,
@@ -208,8 +209,6 @@ class OwnTable(Options):
 
     def _check_enormous(self, rows: "pd.DataFrame") -> None:
         """Refuse numbers that no estimator takes, in columns that are used."""
-        from kerhrm.tables.arrays import LARGEST
-
         unused = {self.group, *self.drop, *self.categorical}
         for name, column in rows.select_dtypes("float").items():
             enormous = column.abs() >= LARGEST

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from kerhrm.errors import KerhrmError, shown
+from kerhrm.given import LARGEST
 from kerhrm.options import Task
 from kerhrm_paper.data.draws import Draws, Split
 
 LABELS = (-1.0, 1.0)  #: of a classification
-#: as in :mod:`kerhrm.tables.arrays`, whose import takes a second
-LARGEST = 1e20
 #: of the arrays of a part: seeds S, points n
 SHAPES = {
     "x": "(S, n, d)",

@@ -1,0 +1,34 @@
+"""What all functions ask of the numbers and rows that users give."""
+
+import sys
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+
+#: larger values stand for missing ones, or are in a unit whose squares overflow in
+#: float32
+LARGEST = 1e20
+
+
+def check_order(table: Any, other: Any, what: str) -> None:
+    """Refuse what has the rows of a table in another order, by the index of both.
+
+    Rows are taken as they come, as everywhere in scikit-learn, so that the rows of X
+    would have the values of others.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None:  # so that none of its tables is given
+        return
+    rows = getattr(table, "index", None)
+    others = getattr(other, "index", None)
+    if not isinstance(rows, pandas.Index) or not isinstance(others, pandas.Index):
+        return
+    if len(rows) != len(others) or rows.equals(others):
+        return
+    if rows.nlevels != others.nlevels:  # labels of other kinds
+        return
+    same_rows = rows.isin(others).all() and others.isin(rows).all()
+    if same_rows:
+        hint = f"give {what}.loc[X.index], or {what}.to_numpy() if the order is right"
+        problem = f"the rows of {what} are in another order than those of X, by index"
+        raise KerhrmError(problem, hint)
