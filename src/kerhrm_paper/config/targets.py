@@ -97,7 +97,7 @@ def check_made(
     run: str,
     parts: Sequence[str],
     rules: Sequence[Any],
-    tables: Iterable[str],
+    names: Mapping[str, Iterable[str]],
     *,
     of_data: bool = True,
 ) -> None:
@@ -111,8 +111,8 @@ def check_made(
         Path of the file from there.
     rules : sequence
         Snakemake's.
-    tables : iterable of str
-        Values of their wildcard ``table``.
+    names : mapping of str to iterable of str
+        Values of their wildcards, such as ``table``.
     of_data : bool
         Whether the first part is a data set, or a folder that the run reserves.
 
@@ -129,16 +129,20 @@ def check_made(
         below = ["LEARNER"] if len(parts) == 1 else []
         example = Path(path, *below, "scores.csv")
         raise KerhrmError(problem, f"name a file in this folder, such as {example}")
-    wildcards = {}
-    if of_data:
-        wildcards = dict(zip(WILDCARDS, parts, strict=False))
-    files: set[str] = set()
-    for table in [*tables] or [""]:
-        wildcards["table"] = table
-        for pattern in patterns:
-            file = _filled(pattern, wildcards)
-            if "{" not in file and any(rule.is_producer(file) for rule in rules):
-                files.add(file)
+    wildcards = dict(zip(WILDCARDS, parts, strict=False)) if of_data else {}
+    filled = {_filled(pattern, wildcards) for pattern in patterns}
+    for name, values in names.items():
+        known = [*values]
+        filled |= {_filled(file, {name: value}) for file in filled for value in known}
+    # what lies in the same folder of the run, or beside it where the path is short
+    folder = f"{Path(run, parts[0])}/" if len(parts) > 1 else f"{run}/"
+    files = {
+        file
+        for file in filled
+        if "{" not in file
+        and file.startswith(folder)
+        and any(rule.is_producer(file) for rule in rules)
+    }
     if not files:
         raise KerhrmError(problem, "docs/workflow.md lists the files of a run")
     raise KerhrmError(problem, nearest(path, sorted(files)))

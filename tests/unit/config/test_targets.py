@@ -76,9 +76,11 @@ class Rule:
         return any(re.fullmatch(pattern, path) for pattern in patterns)
 
 
+NAMES = {"table": ["one", "two"], "raw": ["mnist"]}
 RULES = [
     Rule(("run/{data,[^/]+}/data/train.npz",)),
     Rule(("run/{table,one|two}/table.csv", "run/report.html")),
+    Rule(("run/raw/{raw}.npz",)),
 ]
 
 
@@ -86,7 +88,7 @@ RULES = [
     "file", ["made/data/train.npz", "one/table.csv", "report.html"]
 )
 def test_files_that_a_rule_makes_are_taken(file: str) -> None:
-    check_made("run", Path(file).parts, RULES, ["one", "two"])
+    check_made("run", Path(file).parts, RULES, NAMES)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,7 @@ def test_files_that_a_rule_makes_are_taken(file: str) -> None:
         ("made/data/trian.npz", True, "run/made/data/train.npz"),
         ("two/tabel.csv", False, "run/two/table.csv"),
         ("report.htm", False, "run/report.html"),
+        ("raw/minst.np", False, "run/raw/mnist.npz"),
         ("made", True, "such as run/made/LEARNER/scores.csv"),
         ("made/erm", True, "such as run/made/erm/scores.csv"),
     ],
@@ -104,14 +107,14 @@ def test_files_that_no_rule_makes_are_refused(
 ) -> None:
     parts = Path(file).parts
     with refusal("no rule makes run/") as error:
-        check_made("run", parts, RULES, ["one", "two"], of_data=of_data)
+        check_made("run", parts, RULES, NAMES, of_data=of_data)
     assert near in str(error.value)
 
 
 def test_a_hint_names_something_where_no_rule_makes_files_like_it() -> None:
     parts = Path("selected/made.csv").parts
     with refusal("docs/workflow.md lists the files of a run"):
-        check_made("run", parts, RULES[:1], [], of_data=False)
+        check_made("run", parts, RULES[:1], {}, of_data=False)
 
 
 @pytest.mark.parametrize("words", ["", "all", "select one", "report -n"])
