@@ -75,6 +75,7 @@ from kerhrm_paper.config.targets import (
     check_made,
     check_planned,
     check_search,
+    names_data,
 )
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.code_hash import code_hash, keep

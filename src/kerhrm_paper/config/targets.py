@@ -93,6 +93,15 @@ def _check_iteration(where: str, cell: LearnerCell, files: Sequence[str]) -> Non
         raise KerhrmError(f"{where}: no {step}", nearest(step, STEPS))
 
 
+def names_data(config: Config, name: str) -> bool:
+    """Whether a data set has this name, with its options."""
+    try:
+        config.data(name)
+    except KerhrmError:
+        return False
+    return True
+
+
 def check_made(
     run: str,
     parts: Sequence[str],
@@ -114,7 +123,7 @@ def check_made(
     names : mapping of str to iterable of str
         Values of their wildcards, such as ``table``.
     of_data : bool
-        Whether the first part is a data set, or a folder that the run reserves.
+        Whether the first part is a data set; a run has other files and folders.
 
     Raises KerhrmError, in one line with the nearest file.
     """
