@@ -12,7 +12,12 @@ from snakemake.cli import get_argument_parser
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.command_line import CommandLine
 from kerhrm_paper.config.layout import CHECKOUT
-from kerhrm_paper.config.targets import check_cell_file, check_made, check_search
+from kerhrm_paper.config.targets import (
+    check_cell_file,
+    check_made,
+    check_search,
+    names_data,
+)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +135,10 @@ def test_a_search_has_no_tables_to_ask_for(load: Load, words: str) -> None:
 def test_a_search_is_asked_for_its_choice(load: Load, words: str) -> None:
     command = CommandLine(words.split(), get_argument_parser())
     check_search(command, load(preset="tuning"))
+
+
+def test_a_name_of_data_has_options_that_there_are(load: Load) -> None:
+    config = load()
+    assert names_data(config, A)
+    for name in ("report.html", "made+r3=1", "selected"):
+        assert not names_data(config, name)
