@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from kerhrm.algorithm.conjugate_gradients import ConjugateGradients
 from kerhrm.algorithm.problem import weighted_moments
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -22,6 +23,11 @@ PRODUCTS_LIMIT = 2**26
 #: points beyond which each product of two columns lies together in memory: sums over
 #: the points, which the cache does not hold, take half the time
 MANY_POINTS = 2**13
+#: n k^2 from which a processor solves the regressions by conjugate gradients: a second
+#: for the moments of one cluster
+SOLVE_BY_GRADIENTS = 2**33
+#: their tolerance, in units of EM's
+FINER = 1e-2
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,15 @@ class Estimates:
     sigma: Tensor
     penalty: Tensor
     singular: Tensor
+
+
+def _large(psi: Tensor) -> bool:
+    """Whether the moments of psi (n, k) cost more than conjugate gradients; of several
+    data sets they are small, and a GPU multiplies fast enough."""
+    if psi.ndim > 2 or psi.is_cuda:
+        return False
+    n, k = psi.shape
+    return n * k**2 >= SOLVE_BY_GRADIENTS
 
 
 class ClusterMoments:
@@ -161,18 +176,25 @@ class Steps:
         n = y.shape[-1]
         self.counts = y.new_ones(n) if point_weights is None else point_weights
         self.members = None if cells is None else one_hot(cells).to(psi)
-        self.moments = ClusterMoments(psi, y, self.counts)
+        self.regressions: ClusterMoments | ConjugateGradients
+        if _large(psi):
+            tolerance = FINER * settings.tol
+            self.regressions = ConjugateGradients(psi, y, self.counts, tolerance)
+        else:
+            self.regressions = ClusterMoments(psi, y, self.counts)
         deviation = y.std(-1) if n > 1 else y.new_zeros(())
         self.sigma_floor = 1e-6 * deviation.reshape(-1, 1)
 
-    def maximise(self, r: Tensor, rho: Tensor) -> Estimates:
-        """M step: the parameters given responsibilities (R, K, n) and rho (R,)."""
+    def maximise(self, r: Tensor, rho: Tensor, near: Tensor) -> Estimates:
+        """M step: the parameters given responsibilities (R, K, n) and rho (R,).
+
+        Of large systems coefficients are searched from ``near`` (R, K, k).
+        """
         n = self.y.shape[-1]
         if self.point_weights is not None:
             r = r * self.point_weights
-        moments = self.moments.weighted(r)
         ridge = n * rho
-        theta, singular = _ridge_regressions(moments, ridge)
+        theta, singular = self._ridge_regressions(r, ridge, near)
         squares = squared_residuals(self.psi, self.y, theta)
         weights = r.mean(-1)
         length2 = (theta**2).sum(-1)
@@ -200,6 +222,24 @@ class Steps:
             penalty=penalty,
             singular=singular,
         )
+
+    def _ridge_regressions(
+        self, r: Tensor, ridge: Tensor, near: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Coefficients (R, K, k) by r (R, K, n) and ridge (R,); and whether a system is
+        singular, which a GPU need not wait for."""
+        if isinstance(self.regressions, ConjugateGradients):
+            penalty = ridge.repeat_interleave(self.n_clusters)
+            flat = self.regressions.solve(r.flatten(0, 1), penalty, near.flatten(0, 1))
+            never = torch.zeros((), dtype=torch.bool, device=r.device)
+            return flat.reshape(near.shape), never
+        second, cross = self.regressions.weighted(r)
+        diagonal = second.diagonal(dim1=-2, dim2=-1)
+        diagonal.add_(ridge[:, None, None])
+        factor, failures = torch.linalg.cholesky_ex(second)
+        column = cross.unsqueeze(-1)
+        solution = torch.cholesky_solve(column, factor)
+        return solution.squeeze(-1), failures.any()
 
     def expect(self, estimates: Estimates) -> tuple[Tensor, Tensor, Tensor]:
         """E step: weights q, responsibilities (R, K, n), and L_c (R,) of the
@@ -315,18 +355,3 @@ def log_density(
         of_points = level[..., cells]
     scaled = squares.mul_(precision.unsqueeze(-1))
     return scaled.add_(of_points)
-
-
-def _ridge_regressions(
-    moments: tuple[Tensor, Tensor], penalty: Tensor
-) -> tuple[Tensor, Tensor]:
-    """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, K, k, k), (R, K, k), (R,) to (R,
-    K, k); and whether a system is singular, which a GPU need not wait for."""
-    second, cross = moments
-    diagonal = second.diagonal(dim1=-2, dim2=-1)
-    ridge = penalty[:, None, None]
-    diagonal.add_(ridge)
-    factor, failures = torch.linalg.cholesky_ex(second)
-    column = cross.unsqueeze(-1)
-    solution = torch.cholesky_solve(column, factor)
-    return solution.squeeze(-1), failures.any()

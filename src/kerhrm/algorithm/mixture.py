@@ -172,9 +172,11 @@ def fit_mixture(
     done = _Done(n_starts, of_each_set, psi.device)
     # (R, K, n): sums over the few clusters are sums of whole rows
     r = start.mT.contiguous()
+    theta = psi.new_zeros(n_starts, n_clusters, k)
     previous = psi.new_full((n_starts,), torch.inf)
     for iteration in range(1, settings.max_iter + 1):
-        estimates = steps.maximise(r, rho)
+        estimates = steps.maximise(r, rho, theta)
+        theta = estimates.theta
         weights, r, objective = steps.expect(estimates)
         gain = previous - objective
         converged = gain < settings.tol
@@ -203,6 +205,7 @@ def fit_mixture(
                 y = y[sets_left]
                 steps = Steps(psi, y, settings, n_clusters, cells, point_weights)
             r = r[left]
+            theta = theta[left]
             objective = objective[left]
             rho = rho[left]
         previous = objective

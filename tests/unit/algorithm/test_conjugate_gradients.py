@@ -1,0 +1,135 @@
+"""Regressions of large mixtures by conjugate gradients, against direct solutions."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from kerhrm.algorithm import em as em_module
+from kerhrm.algorithm.conjugate_gradients import ConjugateGradients
+from kerhrm.algorithm.em import EM
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
+
+
+def drawn(seed: int, n: int, k: int, n_systems: int) -> tuple[Tensor, ...]:
+    """Points, weights of them in each system, some of which are 0, and penalties."""
+    rng = np.random.default_rng(seed)
+    scales = rng.uniform(0.01, 10, k)
+    psi = rng.standard_normal((n, k)) * scales
+    y = rng.standard_normal(n)
+    uniform = rng.random((n_systems, n))
+    present = rng.random((n_systems, n)) < 0.8
+    r = uniform * present
+    penalty = rng.uniform(0.01, 1, n_systems)
+    arrays = (psi, y, r, penalty)
+    return tuple(map(torch.from_numpy, arrays))
+
+
+def solved(psi: Tensor, y: Tensor, r: Tensor, penalty: Tensor) -> Tensor:
+    """(Psi^T R_j Psi + penalty_j I)^-1 Psi^T R_j y, by a direct solver."""
+    identity = torch.eye(psi.shape[1]).double()
+    rows = []
+    for weights, ridge in zip(r, penalty, strict=True):
+        second = psi.T @ torch.diag(weights) @ psi
+        rows.append(
+            torch.linalg.solve(second + ridge * identity, psi.T @ (weights * y))
+        )
+    return torch.stack(rows)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 60),
+    k=st.integers(1, 6),
+    n_systems=st.integers(1, 5),
+)
+def test_coefficients_are_those_of_a_direct_solver(
+    seed: int, n: int, k: int, n_systems: int
+) -> None:
+    psi, y, r, penalty = drawn(seed, n, k, n_systems)
+    r[0] = 0.0  # an empty cluster
+    regressions = ConjugateGradients(psi, y, torch.ones(n).double(), 1e-20)
+    expected = solved(psi, y, r, penalty)
+    for start in (torch.zeros(n_systems, k), torch.ones(n_systems, k)):
+        theta = regressions.solve(r, penalty, start.double())
+        assert_close(theta, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_nothing_is_done_at_the_solution() -> None:
+    psi, y, r, penalty = drawn(0, 50, 4, 3)
+    expected = solved(psi, y, r, penalty)
+    regressions = ConjugateGradients(psi, y, torch.ones(50).double(), 1e-8)
+    assert torch.equal(regressions.solve(r, penalty, expected), expected)
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_what_is_missing_is_of_the_order_of_the_tolerance(tolerance: float) -> None:
+    n = 2000
+    psi, y, r, penalty = drawn(1, n, 30, 8)
+    regressions = ConjugateGradients(psi, y, torch.ones(n).double(), tolerance)
+    expected = solved(psi, y, r, penalty)
+    theta = regressions.solve(r, penalty, torch.zeros_like(expected))
+    missing = loss(psi, y, r, penalty, theta) - loss(psi, y, r, penalty, expected)
+    assert bool((missing < 2 * tolerance).all())
+    assert bool((missing > 0).all())
+
+
+def loss(psi: Tensor, y: Tensor, r: Tensor, penalty: Tensor, theta: Tensor) -> Tensor:
+    """Penalised negative log-likelihood of each system in nats per point, up to a
+    constant, of noise as large as the labels'."""
+    squares = (y - theta @ psi.T) ** 2
+    mean_square = (r * y**2).sum(-1) / r.sum(-1)
+    total = (r * squares).sum(-1) + penalty * (theta**2).sum(-1)
+    return total / (2 * len(y) * mean_square)
+
+
+def turned(n: int, k: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Points whose first slope has another sign in a third; soft starts."""
+    rng = np.random.default_rng(0)
+    psi = rng.standard_normal((n, k))
+    signs = np.where(rng.random(n) < 1 / 3, -1.0, 1.0)
+    y = 2 * signs * psi[:, 0] + 0.2 * rng.standard_normal(n)
+    start = rng.dirichlet(np.ones(2), (4, n))
+    arrays = (psi, y, start)
+    psi_drawn, y_drawn, start_drawn = map(torch.from_numpy, arrays)
+    return psi_drawn, y_drawn, start_drawn
+
+
+def mixtures(em: EM) -> Mixture:
+    psi, y, start = turned(600, 12)
+    ridges = torch.tensor([1e-3, 1e-3, 1e-1, 1e-1]).double()
+    return fit_mixture(psi, y, start, ridge=ridges, em=em)
+
+
+@pytest.mark.parametrize("options", [{}, {"per_cluster": True}])
+def test_mixtures_are_those_of_the_moments(
+    options: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    em = EM(**options)  # type: ignore[arg-type]
+    expected = mixtures(em)
+    monkeypatch.setattr(em_module, "SOLVE_BY_GRADIENTS", 0)
+    fitted = mixtures(em)
+    assert_close(fitted.objective, expected.objective, rtol=0, atol=1e-6)
+    assert_close(fitted.theta, expected.theta, rtol=0, atol=1e-3)
+    assert_close(fitted.weights, expected.weights, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_the_objective_never_rises(hard: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(em_module, "SOLVE_BY_GRADIENTS", 0)
+    steps = []
+    for n_steps in range(1, 15):
+        em = EM(tol=1e-300, max_iter=n_steps, hard=hard)
+        steps.append(mixtures(em).objective)
+    fall = -torch.stack(steps).diff(dim=0)
+    assert bool((fall > -1e-12).all())
+
+
+def test_large_systems_alone_are_solved_so() -> None:
+    rows = em_module.SOLVE_BY_GRADIENTS // 1000**2 + 1
+    assert em_module._large(torch.empty(rows, 1000, device="meta"))
+    assert not em_module._large(torch.empty(rows - 1, 1000, device="meta"))
+    assert not em_module._large(torch.empty(2, rows, 1000, device="meta"))
