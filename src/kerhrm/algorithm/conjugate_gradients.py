@@ -82,9 +82,17 @@ class ConjugateGradients:
         eigenvalues, self.axes = torch.linalg.eigh(second[0])
         self.eigenvalues = eigenvalues.clamp_min(0)
 
-    def solve(self, r: Tensor, penalty: Tensor, near: Tensor) -> Tensor:
-        """Coefficients (J, k) by weights of the points (J, n) and penalties (J,),
-        found from ``near`` (J, k)."""
+    def solve(self, r: Tensor, ridge: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:
+        """As :class:`~kerhrm.algorithm.regressions.Regressions`; no system is
+        singular."""
+        n_clusters = r.shape[1]
+        penalty = ridge.repeat_interleave(n_clusters)
+        flat = self._search(r.flatten(0, 1), penalty, near.flatten(0, 1))
+        singular = torch.zeros((), dtype=torch.bool, device=r.device)
+        return flat.reshape(near.shape), singular
+
+    def _search(self, r: Tensor, penalty: Tensor, near: Tensor) -> Tensor:
+        """Coefficients (J, k) by r (J, n) and penalties (J,), from ``near`` (J, k)."""
         systems = self._begin(r, penalty, near)
         left = torch.arange(len(r), device=r.device)
         theta = near.clone()

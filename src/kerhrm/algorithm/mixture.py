@@ -37,7 +37,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.em import EM, Steps, log_density, repeated, squared_residuals
+from kerhrm.algorithm.em import EM, Steps, log_density, squared_residuals
+from kerhrm.algorithm.regressions import repeated
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 

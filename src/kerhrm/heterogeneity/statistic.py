@@ -25,9 +25,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.em import EM, LOG_2PI, products, repeated
+from kerhrm.algorithm.em import EM, LOG_2PI
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.algorithm.regressions import products, repeated
 from kerhrm.progress import progress
 
 DIRECTIONS = 2  #: of second moments that EM starts with

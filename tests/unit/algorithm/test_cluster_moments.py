@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from kerhrm.algorithm import em as em_module
 from kerhrm.algorithm import problem as problem_module
-from kerhrm.algorithm.em import ClusterMoments
+from kerhrm.algorithm import regressions as regressions_module
 from kerhrm.algorithm.problem import weighted_moments
+from kerhrm.algorithm.regressions import ClusterMoments
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 40), chunk=st.integers(1, 50))
@@ -35,7 +35,7 @@ def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None
 def test_both_ways_give_the_clusters_moments(
     limit: int, n_clusters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(em_module, "PRODUCTS_LIMIT", limit)
+    monkeypatch.setattr(regressions_module, "PRODUCTS_LIMIT", limit)
     rng = np.random.default_rng(n_clusters)
     psi = rng.standard_normal((30, 4))
     y = rng.standard_normal(30)

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from refusals import refusal
 from torch.testing import assert_close
 
-from kerhrm.algorithm import em as em_module
-from kerhrm.algorithm.em import EM, column_products
+from kerhrm.algorithm import regressions as regressions_module
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.regressions import column_products
 from kerhrm.heterogeneity import statistic
 from kerhrm.heterogeneity.permutations import orthonormal
 
@@ -105,7 +106,7 @@ def test_few_sets_are_fitted_ahead_of_the_one_that_is_asked_for(
     assert sum(fitted) == 8
 
 
-@pytest.mark.parametrize("shape", [(5,), (2, 5), (em_module.MANY_POINTS + 1,)])
+@pytest.mark.parametrize("shape", [(5,), (2, 5), (regressions_module.MANY_POINTS + 1,)])
 @pytest.mark.parametrize("k", [1, 2, 6])
 def test_products_of_columns(shape: tuple[int, ...], k: int) -> None:
     random = np.random.default_rng(k)
