@@ -18,9 +18,9 @@ PRODUCTS_LIMIT = 2**26
 #: points beyond which each product of two columns lies together in memory: sums over
 #: the points, which the cache does not hold, take half the time
 MANY_POINTS = 2**13
-#: n k^2 from which a processor solves the regressions by conjugate gradients: a second
-#: for the moments of one cluster
-SOLVE_BY_GRADIENTS = 2**33
+#: k and n k^2 from which a processor is faster by conjugate gradients
+MANY_FEATURES = 2**7
+LARGE_SYSTEM = 2**30
 
 
 class Regressions(Protocol):
@@ -59,7 +59,7 @@ def _large(psi: Tensor) -> bool:
     if psi.ndim > 2 or psi.is_cuda:
         return False
     n, k = psi.shape
-    return n * k**2 >= SOLVE_BY_GRADIENTS
+    return k >= MANY_FEATURES and n * k**2 >= LARGE_SYSTEM
 
 
 class ClusterMoments:

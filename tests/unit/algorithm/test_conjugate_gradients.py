@@ -119,7 +119,7 @@ def test_mixtures_are_those_of_the_moments(
 ) -> None:
     em = EM(**options)  # type: ignore[arg-type]
     expected = mixtures(em)
-    monkeypatch.setattr(regressions_module, "SOLVE_BY_GRADIENTS", 0)
+    monkeypatch.setattr(regressions_module, "_large", lambda psi: True)
     fitted = mixtures(em)
     assert_close(fitted.objective, expected.objective, rtol=0, atol=1e-6)
     assert_close(fitted.theta, expected.theta, rtol=0, atol=1e-3)
@@ -128,7 +128,7 @@ def test_mixtures_are_those_of_the_moments(
 
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_objective_never_rises(hard: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regressions_module, "SOLVE_BY_GRADIENTS", 0)
+    monkeypatch.setattr(regressions_module, "_large", lambda psi: True)
     steps = []
     for n_steps in range(1, 15):
         em = EM(tol=1e-300, max_iter=n_steps, hard=hard)
@@ -137,8 +137,16 @@ def test_the_objective_never_rises(hard: bool, monkeypatch: pytest.MonkeyPatch) 
     assert bool((fall > -1e-12).all())
 
 
-def test_large_systems_alone_are_solved_so() -> None:
-    rows = regressions_module.SOLVE_BY_GRADIENTS // 1000**2 + 1
-    assert regressions_module._large(torch.empty(rows, 1000, device="meta"))
-    assert not regressions_module._large(torch.empty(rows - 1, 1000, device="meta"))
-    assert not regressions_module._large(torch.empty(2, rows, 1000, device="meta"))
+@pytest.mark.parametrize(
+    ("shape", "large"),
+    [
+        ((50_000, 1000), True),
+        ((50_000, 300), True),
+        ((5000, 300), False),
+        ((1_000_000, 100), False),
+        ((2, 50_000, 300), False),
+    ],
+)
+def test_large_systems_alone_are_solved_so(shape: tuple[int, ...], large: bool) -> None:
+    psi = torch.empty(shape, device="meta")
+    assert regressions_module._large(psi) is large
