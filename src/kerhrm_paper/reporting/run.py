@@ -157,17 +157,19 @@ class Run:
     def check_unchanged(self, *names: str) -> None:
         """Refuse files that are not as the publication, or their job, has left them.
 
-        A file that neither has noted is not checked.
+        In a folder without any record of a job or of the publication nothing is
+        checked.
         """
         published = self.provenance.get("files") or {}
         for name in names:
             path = self.folder / name
             with reading(path):
-                if provenance.read(self.folder, name):
+                if self.has(provenance.PROVENANCE):
                     provenance.check(self.folder, [path])
-                noted = published.get(name)
-                if noted and provenance.digest(path) != noted:
+                if published and provenance.digest(path) != published.get(name):
                     problem = f"{path} has changed since it was published"
+                    if name not in published:
+                        problem = f"{path} is not among the files that were published"
                     raise FileError(problem, "restore it, or publish it again")
 
     def _csv(self, name: str, kind: ResultFile) -> pd.DataFrame:

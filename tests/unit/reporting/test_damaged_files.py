@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -198,7 +199,9 @@ def test_a_file_that_has_changed_since_it_was_made(
 ) -> None:
     """Also where its rows could be right: those of a table, but for the last one."""
     path = run / file
-    provenance.write(run, "made_it", [path], {}, {})
+    names = (CELLS, SCORES, "claims.csv")
+    files = [run / name for name in names]
+    provenance.write(run, "made_it", files, {}, {})
     assert main(commands[command]) == 0
     capsys.readouterr()
     edit(path, lines(0, -1))
@@ -206,13 +209,26 @@ def test_a_file_that_has_changed_since_it_was_made(
     assert line_of(capsys) == (
         f"{path} has changed since rule made_it made it; delete it and run again"
     )
-    noted = {"files": {file: provenance.digest(path)}}
-    (run / "provenance" / f"{file}.json").unlink()
+    record = run / "provenance" / f"{file}.json"
+    record.unlink()
+    assert main(commands[command]) == 1
+    assert line_of(capsys) == (
+        f"{path} has no record of the rule that made it; delete it and run again"
+    )
+    shutil.rmtree(run / "provenance")
+    noted = {"files": {name: provenance.digest(run / name) for name in names}}
     (run / "provenance.json").write_text(json.dumps(noted))
     edit(path, lines(0, -1))
     assert main(commands[command]) == 1
     assert line_of(capsys) == (
         f"{path} has changed since it was published; restore it, or publish it again"
+    )
+    del noted["files"][file]
+    (run / "provenance.json").write_text(json.dumps(noted))
+    assert main(commands[command]) == 1
+    assert line_of(capsys) == (
+        f"{path} is not among the files that were published; restore it, or publish it "
+        "again"
     )
 
 
