@@ -48,11 +48,11 @@ env: .venv/installed  ## the environment .venv from the hashed locks in envs/
 	$(BIN)/python -m pip check
 	touch $@
 
-smoke: env  ## every table at tiny sizes, compared with ours, 4 minutes with env: results/smoke
+smoke: env  ## tables and figures at tiny sizes, compared with ours, 4 minutes with env: results/smoke
 	$(SNAKEMAKE) all verify --config preset=smoke
 	@echo "open results/smoke/report.html"
 
-reproduce: env  ## every table from raw data, on the published seeds, compared with ours: results/fresh
+reproduce: env  ## tables and figures from raw data, on the published seeds, compared with ours: results/fresh
 	$(SNAKEMAKE) all verify --config preset=fresh
 	@echo "open results/fresh/report.html"
 
