@@ -14,7 +14,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.regressions import products, repeated, ridge_regressions
+from kerhrm.algorithm.conjugate_gradients import ConjugateGradients, is_faster
+from kerhrm.algorithm.regressions import (
+    ClusterMoments,
+    Regressions,
+    products,
+    repeated,
+)
 
 LOG_2PI = float(np.log(2 * np.pi))
 #: tolerance of regressions that are solved step by step, in units of EM's
@@ -94,9 +100,17 @@ class Steps:
         n = y.shape[-1]
         self.counts = y.new_ones(n) if point_weights is None else point_weights
         self.members = None if cells is None else one_hot(cells).to(psi)
-        self.regressions = ridge_regressions(
-            psi, y, self.counts, tolerance=FINER * settings.tol
-        )
+        self.regressions: Regressions
+        if is_faster(psi):
+            self.regressions = ConjugateGradients(
+                psi,
+                y,
+                self.counts,
+                tolerance=FINER * settings.tol,
+                noise_sd=settings.noise_sd,
+            )
+        else:
+            self.regressions = ClusterMoments(psi, y, self.counts)
         deviation = y.std(-1) if n > 1 else y.new_zeros(())
         self.sigma_floor = 1e-6 * deviation.reshape(-1, 1)
 

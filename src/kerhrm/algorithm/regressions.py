@@ -10,7 +10,6 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.conjugate_gradients import ConjugateGradients
 from kerhrm.algorithm.problem import weighted_moments
 
 #: entries of all products psi_a psi_b up to which they are stored: 0.5 GB in float64
@@ -18,9 +17,6 @@ PRODUCTS_LIMIT = 2**26
 #: points beyond which each product of two columns lies together in memory: sums over
 #: the points, which the cache does not hold, take half the time
 MANY_POINTS = 2**13
-#: k and n k^2 from which a processor is faster by conjugate gradients
-MANY_FEATURES = 2**7
-LARGE_SYSTEM = 2**30
 
 
 class Regressions(Protocol):
@@ -38,28 +34,6 @@ class Regressions(Protocol):
         near : Tensor, (R, K, k)
             Coefficients to begin with, for those who search.
         """
-
-
-def ridge_regressions(
-    psi: Tensor, y: Tensor, counts: Tensor, *, tolerance: float
-) -> Regressions:
-    """The cheaper way on points psi (n, k), y (n,) of weights ``counts`` (n,), or on
-    several data sets, (S, n, k), (S, n).
-
-    ``tolerance`` is of conjugate gradients, in nats per point.
-    """
-    if _large(psi):
-        return ConjugateGradients(psi, y, counts, tolerance)
-    return ClusterMoments(psi, y, counts)
-
-
-def _large(psi: Tensor) -> bool:
-    """Whether the moments of psi (n, k) cost more than conjugate gradients; of several
-    data sets they are small, and a GPU multiplies fast enough."""
-    if psi.ndim > 2 or psi.is_cuda:
-        return False
-    n, k = psi.shape
-    return k >= MANY_FEATURES and n * k**2 >= LARGE_SYSTEM
 
 
 class ClusterMoments:
@@ -113,15 +87,10 @@ class ClusterMoments:
         return second, cross
 
     def solve(self, r: Tensor, ridge: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:
-        """As :class:`Regressions`; a GPU need not wait for the second."""
+        """As :class:`Regressions`."""
         del near
         second, cross = self.weighted(r)
-        diagonal = second.diagonal(dim1=-2, dim2=-1)
-        diagonal.add_(ridge[:, None, None])
-        factor, failures = torch.linalg.cholesky_ex(second)
-        column = cross.unsqueeze(-1)
-        solution = torch.cholesky_solve(column, factor)
-        return solution.squeeze(-1), failures.any()
+        return solutions(second, cross, ridge[:, None])
 
     def _moments(self, weightings: Tensor) -> tuple[Tensor, Tensor]:
         """Moments (R, J, k, k) and (R, J, k) of weightings (R, J, n) of the points."""
@@ -176,3 +145,17 @@ def repeated(of_sets: Tensor, n_mixtures: int) -> Tensor:
     if n_sets == 1:
         return of_sets
     return of_sets.repeat_interleave(n_mixtures // n_sets, 0)
+
+
+def solutions(second: Tensor, cross: Tensor, penalty: Tensor) -> tuple[Tensor, Tensor]:
+    """(A_j + penalty_j I)^-1 b_j of A (..., k, k), in its place, b (..., k) and
+    penalties (...).
+
+    And whether one of them is singular, which a GPU need not wait for.
+    """
+    diagonal = second.diagonal(dim1=-2, dim2=-1)
+    diagonal.add_(penalty.unsqueeze(-1))
+    factor, failures = torch.linalg.cholesky_ex(second)
+    column = cross.unsqueeze(-1)
+    solution = torch.cholesky_solve(column, factor)
+    return solution.squeeze(-1), failures.any()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from kerhrm.algorithm import regressions as regressions_module
+from kerhrm.algorithm import conjugate_gradients as module
+from kerhrm.algorithm import em as em_module
 from kerhrm.algorithm.conjugate_gradients import ConjugateGradients
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture
@@ -60,30 +61,95 @@ def test_coefficients_are_those_of_a_direct_solver(
 ) -> None:
     psi, y, r, penalty = drawn(seed, n, k, n_systems)
     r[0] = 0.0  # an empty cluster
-    regressions = ConjugateGradients(psi, y, torch.ones(n).double(), 1e-20)
+    regressions = ConjugateGradients(psi, y, torch.ones(n).double(), tolerance=1e-20)
     expected = solved(psi, y, r, penalty)
     for start in (torch.zeros(n_systems, k), torch.ones(n_systems, k)):
         theta = searched(regressions, r, penalty, start.double())
         assert_close(theta, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_nothing_is_done_at_the_solution() -> None:
-    psi, y, r, penalty = drawn(0, 50, 4, 3)
-    expected = solved(psi, y, r, penalty)
-    regressions = ConjugateGradients(psi, y, torch.ones(50).double(), 1e-8)
-    assert torch.equal(searched(regressions, r, penalty, expected), expected)
-
-
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
 def test_what_is_missing_is_of_the_order_of_the_tolerance(tolerance: float) -> None:
     n = 2000
     psi, y, r, penalty = drawn(1, n, 30, 8)
-    regressions = ConjugateGradients(psi, y, torch.ones(n).double(), tolerance)
+    regressions = ConjugateGradients(
+        psi, y, torch.ones(n).double(), tolerance=tolerance
+    )
     expected = solved(psi, y, r, penalty)
     theta = searched(regressions, r, penalty, torch.zeros_like(expected))
     missing = loss(psi, y, r, penalty, theta) - loss(psi, y, r, penalty, expected)
     assert bool((missing < 2 * tolerance).all())
     assert bool((missing > 0).all())
+
+
+def test_a_cluster_of_small_points_beside_outliers_is_solved() -> None:
+    """The preconditioner is of all points, and poor for this cluster."""
+    generator = torch.Generator().manual_seed(1)
+    n, k = 600, 30
+    psi = torch.randn(n, k, generator=generator).double()
+    is_outlier = torch.rand(n, generator=generator) < 0.1
+    psi[is_outlier] *= 100
+    noise = torch.randn(n, generator=generator).double()
+    y = torch.where(is_outlier, noise, psi[:, 0] + noise)
+    r = torch.stack([is_outlier, ~is_outlier]).double()
+    penalty = (1e-3 * n * (psi**2).mean()).expand(2)
+    regressions = ConjugateGradients(psi, y, torch.ones(n).double(), tolerance=1e-7)
+    theta = searched(regressions, r, penalty, torch.zeros(2, k).double())
+    expected = solved(psi, y, r, penalty)
+    missing = loss(psi, y, r, penalty, theta) - loss(psi, y, r, penalty, expected)
+    assert bool((missing < 1e-6).all())
+
+
+def test_a_small_fixed_noise_is_solved_more_closely() -> None:
+    psi, y, r, penalty = drawn(2, 500, 20, 2)
+    expected = solved(psi, y, r, penalty)
+    start = torch.zeros_like(expected)
+    ones = torch.ones(500).double()
+    lacking = []
+    for noise_sd in (10.0, 1e-3):
+        regressions = ConjugateGradients(
+            psi, y, ones, tolerance=1e-4, noise_sd=noise_sd
+        )
+        theta = searched(regressions, r, penalty, start)
+        missing = loss(psi, y, r, penalty, theta) - loss(psi, y, r, penalty, expected)
+        lacking.append(float(missing.max()))
+    coarse, fine = lacking
+    assert fine < coarse / 100
+
+
+def test_an_empty_cluster_has_no_coefficients() -> None:
+    psi, y, r, penalty = drawn(3, 40, 5, 2)
+    r[0] = 0.0
+    regressions = ConjugateGradients(psi, y, torch.ones(40).double(), tolerance=1e-7)
+    theta = searched(regressions, r, penalty, torch.ones(2, 5).double())
+    assert torch.equal(theta[0], torch.zeros(5).double())
+
+
+def test_what_needs_many_steps_is_solved_directly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LEAST_STEPS", 2)
+    psi, y, r, penalty = drawn(4, 60, 8, 3)
+    regressions = ConjugateGradients(psi, y, torch.ones(60).double(), tolerance=1e-20)
+    expected = solved(psi, y, r, penalty)
+    theta = searched(regressions, r, penalty, torch.zeros_like(expected))
+    assert_close(theta, expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("broken", ["copy", "nan"])
+def test_singular_systems_are_refused(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(em_module, "is_faster", lambda psi: True)
+    psi, y, start = turned(200, 4)
+    ridge = 1e-2
+    if broken == "copy":
+        psi[:, 1] = psi[:, 0]
+        ridge = 1e-100
+    else:
+        y[0] = torch.nan
+    with pytest.raises(torch.linalg.LinAlgError, match="singular systems"):
+        fit_mixture(psi, y, start, ridge=ridge)
 
 
 def loss(psi: Tensor, y: Tensor, r: Tensor, penalty: Tensor, theta: Tensor) -> Tensor:
@@ -119,7 +185,7 @@ def test_mixtures_are_those_of_the_moments(
 ) -> None:
     em = EM(**options)  # type: ignore[arg-type]
     expected = mixtures(em)
-    monkeypatch.setattr(regressions_module, "_large", lambda psi: True)
+    monkeypatch.setattr(em_module, "is_faster", lambda psi: True)
     fitted = mixtures(em)
     assert_close(fitted.objective, expected.objective, rtol=0, atol=1e-6)
     assert_close(fitted.theta, expected.theta, rtol=0, atol=1e-3)
@@ -128,7 +194,7 @@ def test_mixtures_are_those_of_the_moments(
 
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_objective_never_rises(hard: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regressions_module, "_large", lambda psi: True)
+    monkeypatch.setattr(em_module, "is_faster", lambda psi: True)
     steps = []
     for n_steps in range(1, 15):
         em = EM(tol=1e-300, max_iter=n_steps, hard=hard)
@@ -149,4 +215,4 @@ def test_the_objective_never_rises(hard: bool, monkeypatch: pytest.MonkeyPatch) 
 )
 def test_large_systems_alone_are_solved_so(shape: tuple[int, ...], large: bool) -> None:
     psi = torch.empty(shape, device="meta")
-    assert regressions_module._large(psi) is large
+    assert module.is_faster(psi) is large
