@@ -147,7 +147,7 @@ def choose_n_environments(
     The smallest number that falls short of the likeliest by no more than one standard
     error of their difference (Breiman et al. 1984), both by the validation points'
     weights.  Every number has its best k;
-    degenerate clusterings do not count.
+    degenerate clusterings do not count.  Raises KerhrmError of one validation point.
     """
     target = problem.target_validation
     if options.clustering_target == "label":
@@ -179,6 +179,11 @@ def choose_n_environments(
     mean_shortfall = shortfall @ shares
     deviations = shortfall - mean_shortfall[:, None]
     n = len(shares)
+    if n < 2:
+        raise KerhrmError(
+            "one validation row cannot choose the number of environments",
+            "give more of them, or n_environments=2",
+        )
     squares = (shares * deviations) ** 2
     variance = squares.sum(1) * n / (n - 1)
     near = mean_shortfall <= variance.sqrt()

@@ -25,6 +25,8 @@ MARGIN = 0.1
 ASKED_FOR = "options={'margin': 1} asks for it"
 #: KerHRM costs something where its share of wrong labels is larger by more than this
 COST = 0.01
+#: share of wrong labels that is none but for soft memberships
+NO_ERROR = 1e-6
 #: share of ERM's error in the worst environment that may then be left: more where
 #: KerHRM's error is everywhere at most a share of a constant's
 LEFT_AT_A_COST, LEFT_IF_CLEAR, CLEAR = 0.5, 0.7, 0.4
@@ -112,7 +114,7 @@ def worse_than_constant(
 def _times_a_constant(errors: pd.Series, task: Task) -> str:
     """KerHRM's error in units of a constant's, in words."""
     constant = errors["constant"]
-    if constant <= 0:
+    if constant <= (NO_ERROR if task == "classification" else 0):
         same = "label" if task == "classification" else "value"
         return f"all its rows have one {same}"
     ratio = errors["KerHRM"] / constant

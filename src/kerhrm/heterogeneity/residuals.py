@@ -40,17 +40,17 @@ from kerhrm.threads import one_blas_thread, torch_threads
 
 RANK_STEPS = 6  #: of the rank regression
 
+#: standard deviation of residuals, in units of the labels', below which they are
+#: rounding: features are in single precision
+EXACT = 1e-6
 
 LARGEST = 10.0  #: residual, in units of the median size, that the scale is fitted to
-
 
 #: predicted size, in units of the mean size, beyond which it is this
 ABSURD = 1e12
 
-
 #: share of the rows beyond which one label among continuous ones has a law of its own
 ATOM = 0.1
-
 
 #: scales are kept within this factor of their median
 SPREAD = 10.0
@@ -62,8 +62,10 @@ ALIKE = 40  #: points whose residuals are permuted among each other, or more
 @config_context(transform_output="default")  # type: ignore[untyped-decorator]
 def scaled_residuals(
     x: np.ndarray, y: np.ndarray, folds: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Residuals of one regression in units of their scale.
+
+    None where they are rounding: the regression explains y exactly.
 
     Parameters
     ----------
@@ -97,11 +99,13 @@ def scaled_residuals(
     columns = Columns.extract(network, points)
     mean = rank_regression(columns, y)
     residuals = y - mean
+    if residuals.std() < EXACT:
+        return None
     size = _fitted_sizes(residuals)
     median = np.median(mean)
     from_median = np.abs(mean - median)
     inputs = np.column_stack([x, mean, from_median])
-    split = KFold(folds, shuffle=True, random_state=seed)
+    split = KFold(min(folds, len(y)), shuffle=True, random_state=seed)
     predictions = []
     models = [*scale_models()]
     with one_blas_thread(), torch_threads(1):  # of 4 000 x 10 .18 s; on two .43 s

@@ -84,3 +84,14 @@ def impossible(n_permutations: int) -> HeterogeneityResult:
         p_value=math.nan,
         detected=False,
     )
+
+
+def nothing_left(n_points: int, n_permutations: int) -> HeterogeneityResult:
+    """The result where one regression explains all n points exactly."""
+    return HeterogeneityResult(
+        gain=0.0,
+        null=np.full(n_permutations, math.nan),
+        p_value=1.0,
+        detected=False,
+        n_points=n_points,
+    )

@@ -52,7 +52,12 @@ from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.given import LARGEST, check_order
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
-from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult, impossible
+from kerhrm.heterogeneity.result import (
+    MIN_POINTS,
+    HeterogeneityResult,
+    impossible,
+    nothing_left,
+)
 from kerhrm.randomness import stream
 
 #: rows that are tested at most, for a kernel ridge regression takes their number cubed
@@ -125,6 +130,8 @@ def test_heterogeneity(
     features = _numbers("features", features)
     x = _numbers("x", x)
     y = _numbers("y", y, ensure_2d=False)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
     _check(features, x, y)
     constant = np.ones((len(y), 1))
     varying = np.column_stack([constant, _without_units(features)])
@@ -173,7 +180,10 @@ def _tested(
     y = spread_ties(y, random_of_ties)
     random_of_folds = stream(seed, "heterogeneity", "folds")
     seed_of_folds = int(random_of_folds.integers(2**31))
-    scores, scale, mean = scaled_residuals(x, y, options.folds, seed_of_folds)
+    noise = scaled_residuals(x, y, options.folds, seed_of_folds)
+    if noise is None:
+        return nothing_left(n, options.n_permutations)
+    scores, scale, mean = noise
     features = orthonormal(features / scale[:, None])
     groups = alike(scale, mean)
     return against_permutations(features, scores, options, seed, groups)
@@ -309,7 +319,12 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
     # scikit-learn takes a second to import, and most methods do without
     from kerhrm.scikit_learn import check_array
 
+    hint = "give numbers of n rows and k columns"
     try:
+        if isinstance(array, Tensor):
+            array = array.detach().double().cpu().numpy()
+        if np.asarray(array).dtype.kind in "OUS":
+            hint = "encode text first; labels of a class cannot be tested"
         if np.ma.is_masked(array):
             numbers = array.astype(float)
             array = np.ma.filled(numbers, np.nan)
@@ -318,7 +333,6 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
         lines = str(error).split("\n")
         first_line, *_ = lines
         problem = f"{name} must hold numbers ({first_line})"
-        hint = "encode text first; labels of a class cannot be tested"
         raise KerhrmError(problem, hint) from error
 
 

@@ -61,6 +61,8 @@ def split_rows(
     n = int(units.sum())
     if n < 3:
         problem = f"n_samples={n} different rows are too few to train and validate on"
+        if len(y) > n:
+            problem += f"; the others of {len(y)} are copies or have hardly any weight"
         raise KerhrmError(problem, "give 3 or more")
     held_out = np.zeros_like(units)
     if hold_out:

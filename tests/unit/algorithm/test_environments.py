@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from planted_environments import FLOATS, K_MAX, M, N, first, later, planted, with_psi
+from refusals import refusal
 from torch.testing import assert_close
 
 from kerhrm.algorithm.environments import choose_n_environments
@@ -260,6 +261,19 @@ def test_points_without_weight_do_not_choose_the_number(seed: int) -> None:
     of_train, of_validation = weights
     weighted = replace(whole, weights=of_train, weights_validation=of_validation)
     assert choose_n_environments(weighted, options, 3) == one_slope
+
+
+def test_one_validation_row_chooses_no_number() -> None:
+    """Its standard error is unknown."""
+    whole = turned_in_some(80, 0)
+    single = replace(
+        whole,
+        psi_validation=whole.psi_validation[:1],
+        f0_validation=whole.f0_validation[:1],
+        y_validation=whole.y_validation[:1],
+    )
+    with refusal("one validation row cannot choose"):
+        choose_n_environments(single, KerHRMOptions(k=[3], n_init=1), 3)
 
 
 def test_weights_count_in_the_standard_error_of_the_choice(

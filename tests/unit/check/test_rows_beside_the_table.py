@@ -121,6 +121,13 @@ def test_a_target_beyond_64_bits_has_its_cure(table: pd.DataFrame) -> None:
         check(table.assign(y=labels), "y")
 
 
+def test_categories_that_are_short_numbers_are_labels(table: pd.DataFrame) -> None:
+    numbers = np.arange(90) % 4
+    for categories in (numbers, numbers.astype(str)):
+        with refusal("got 4 labels, .*merge labels until two are left"):
+            check(table.assign(y=pd.Categorical(categories)), "y")
+
+
 def test_two_numbers_as_a_regression_have_their_cure(table: pd.DataFrame) -> None:
     halves = np.arange(90) % 2
     facts = check(table.assign(y=halves), "y", task="regression").report.facts

@@ -263,9 +263,10 @@ def test_numbers_that_hardly_vary_in_an_environment_are_no_reason_for_erm() -> N
     beside = table.assign(KerHRM=[1.0, 0.98])
     reason = not_better(beside / 10, "classification", None, 50)
     assert "hardly better than a constant" in str(reason)
-    alike = table.assign(constant=[3.0, 0.0])
-    reason = not_better(alike / 10, "classification", None, 50)
-    assert str(reason).endswith("(environment 0: all its rows have one label)")
+    for left in (0.0, 1e-70):  # of soft memberships
+        alike = table.assign(constant=[3.0, left])
+        reason = not_better(alike / 10, "classification", None, 50)
+        assert str(reason).endswith("(environment 0: all its rows have one label)")
 
 
 def test_a_flip_among_columns_that_correlate_is_used() -> None:

@@ -302,6 +302,15 @@ def test_weights_that_leave_one_class(labels: Any) -> None:
         model.fit(labels.x, labels.y, sample_weight=weights)
 
 
+def test_weights_that_leave_too_few_rows(labels: Any) -> None:
+    weights = np.zeros(len(labels.y))
+    weights[0] = 1.0
+    model = TangentRidge(network=(8,), task="regression")
+    numbers = labels.x[:, 0]
+    with refusal("n_samples=1 .*the others of 400 are copies or have hardly any weight"):
+        model.fit(labels.x, numbers, sample_weight=weights)
+
+
 @pytest.mark.parametrize(
     "weights",
     [

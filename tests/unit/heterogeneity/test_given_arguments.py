@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from numpy.testing import assert_allclose
 from refusals import refusal
 
@@ -69,7 +70,9 @@ def test_a_number_far_from_all_others_is_survived(
     x, y = rows
     outlying = x.copy()
     outlying[row, 0] = value
-    scores, scale, _ = scaled_residuals(outlying, y, 5, 0)
+    noise_model = scaled_residuals(outlying, y, 5, 0)
+    assert noise_model is not None
+    scores, scale, _ = noise_model
     assert np.isfinite(scores).all()
     assert np.isfinite(scale).all()
     result = test_heterogeneity(outlying, y, options=FEW)
@@ -108,3 +111,51 @@ def test_rows_in_another_order_are_refused(
         test_heterogeneity(table, shuffled)
     in_order = test_heterogeneity(table, target, options=FEW)
     assert in_order.p_value == test_heterogeneity(x, y, options=FEW).p_value
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+def test_nothing_is_detected_where_nothing_is_left(seed: int, shift: float) -> None:
+    """The residuals are rounding, whose size depends on the inputs."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(150, 3))
+    y = x @ [1.0, 2.0, 3.0] + shift
+    result = test_heterogeneity(x, y, options=FEW)
+    assert not result.detected
+    assert result.p_value == 1
+    assert result.homogeneous
+
+
+def test_a_column_of_labels_is_labels(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = rows
+    expected = test_heterogeneity(x, y, options=FEW)
+    for labels in (y[:, None], pd.DataFrame({"y": y})):
+        result = test_heterogeneity(x, labels, options=FEW)
+        assert result.p_value == expected.p_value
+
+
+def test_tensors_that_require_gradients_are_numbers(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, y = rows
+    expected = test_heterogeneity(x, y, options=FEW)
+    inputs = torch.tensor(x, requires_grad=True)
+    result = test_heterogeneity(inputs, torch.tensor(y), options=FEW)
+    assert result.p_value == expected.p_value
+
+
+def test_more_folds_than_points_leave_each_point_out_once(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, y = rows
+    many = HeterogeneityOptions(n_permutations=19, folds=1000)
+    result = test_heterogeneity(x[:80], y[:80], options=many)
+    assert np.isfinite(result.p_value)
+
+
+def test_the_cure_is_that_of_the_fault(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = rows
+    with refusal("Expected 2D array, got 1D array instead:.*n rows and k columns"):
+        test_heterogeneity(x[:, 0], y)
+    with refusal("encode text first"):
+        test_heterogeneity(x.astype(str) + "a", y)

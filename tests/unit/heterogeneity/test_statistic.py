@@ -50,7 +50,9 @@ def test_the_scale_of_the_noise_is_learned() -> None:
     true = np.exp(x[:, 0])
     noise = true * random.standard_normal(400)
     y = x[:, 1] + noise
-    scores, scale, _ = scaled_residuals(x, y, 5, 0)
+    noise_model = scaled_residuals(x, y, 5, 0)
+    assert noise_model is not None
+    scores, scale, _ = noise_model
     assert stats.spearmanr(scale, true).statistic > 0.9
     assert stats.kstest(scores, "norm").pvalue > 0.99
 
@@ -115,7 +117,9 @@ def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
     first = x[:, 0]
     quantile = np.quantile(first, 0.6)
     mostly_equal = np.maximum(first, quantile)
-    scores, scale, _ = scaled_residuals(x, mostly_equal, 3, 0)
+    noise_model = scaled_residuals(x, mostly_equal, 3, 0)
+    assert noise_model is not None
+    scores, scale, _ = noise_model
     assert np.isfinite(scores).all()
     assert (scale > 0).all()
 
