@@ -307,7 +307,9 @@ def test_weights_that_leave_too_few_rows(labels: Any) -> None:
     weights[0] = 1.0
     model = TangentRidge(network=(8,), task="regression")
     numbers = labels.x[:, 0]
-    with refusal("n_samples=1 .*the others of 400 are copies or have hardly any weight"):
+    with refusal(
+        "n_samples=1 .*the others of 400 are copies or have hardly any weight"
+    ):
         model.fit(labels.x, numbers, sample_weight=weights)
 
 
