@@ -28,22 +28,8 @@ from kerhrm.algorithm.regressions import solutions
 BLOCK = 512
 #: steps before a system is solved directly, if half of k are fewer
 LEAST_STEPS = 20
-#: k and n k^2 from which a processor is faster by conjugate gradients
-MANY_FEATURES = 2**7
-LARGE_SYSTEM = 2**30
 #: standard deviation of the noise, in units of that of y, below which it does not count
 SMALLEST_NOISE = 1e-6
-
-
-def is_faster(psi: Tensor) -> bool:
-    """Whether conjugate gradients cost less than the moments of psi (n, k).
-
-    Several data sets are small, and a GPU multiplies fast enough.
-    """
-    if psi.ndim > 2 or psi.is_cuda:
-        return False
-    n, k = psi.shape
-    return k >= MANY_FEATURES and n * k**2 >= LARGE_SYSTEM
 
 
 @dataclass(frozen=True)

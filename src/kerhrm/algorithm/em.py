@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.conjugate_gradients import ConjugateGradients, is_faster
+from kerhrm.algorithm.conjugate_gradients import ConjugateGradients
 from kerhrm.algorithm.regressions import (
     ClusterMoments,
     Regressions,
+    is_large,
     products,
     repeated,
 )
@@ -101,7 +102,7 @@ class Steps:
         self.counts = y.new_ones(n) if point_weights is None else point_weights
         self.members = None if cells is None else one_hot(cells).to(psi)
         self.regressions: Regressions
-        if is_faster(psi):
+        if is_large(psi):
             self.regressions = ConjugateGradients(
                 psi,
                 y,

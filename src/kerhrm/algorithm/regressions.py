@@ -17,6 +17,9 @@ PRODUCTS_LIMIT = 2**26
 #: points beyond which each product of two columns lies together in memory: sums over
 #: the points, which the cache does not hold, take half the time
 MANY_POINTS = 2**13
+#: k and n k^2 from which a processor is faster by conjugate gradients
+MANY_FEATURES = 2**7
+LARGE_SYSTEM = 2**30
 
 
 class Regressions(Protocol):
@@ -34,6 +37,17 @@ class Regressions(Protocol):
         near : Tensor, (R, K, k)
             Coefficients to begin with, for those who search.
         """
+
+
+def is_large(psi: Tensor) -> bool:
+    """Whether the moments of psi (n, k) cost more than conjugate gradients.
+
+    Several data sets are small, and a GPU multiplies fast enough.
+    """
+    if psi.ndim > 2 or psi.is_cuda:
+        return False
+    n, k = psi.shape
+    return k >= MANY_FEATURES and n * k**2 >= LARGE_SYSTEM
 
 
 class ClusterMoments:

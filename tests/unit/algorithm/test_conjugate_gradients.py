@@ -13,6 +13,7 @@ from kerhrm.algorithm import em as em_module
 from kerhrm.algorithm.conjugate_gradients import ConjugateGradients
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture
+from kerhrm.algorithm.regressions import is_large
 
 
 def drawn(seed: int, n: int, k: int, n_systems: int) -> tuple[Tensor, ...]:
@@ -140,7 +141,7 @@ def test_what_needs_many_steps_is_solved_directly(
 def test_singular_systems_are_refused(
     broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(em_module, "is_faster", lambda psi: True)
+    monkeypatch.setattr(em_module, "is_large", lambda psi: True)
     psi, y, start = turned(200, 4)
     ridge = 1e-2
     if broken == "copy":
@@ -185,7 +186,7 @@ def test_mixtures_are_those_of_the_moments(
 ) -> None:
     em = EM(**options)  # type: ignore[arg-type]
     expected = mixtures(em)
-    monkeypatch.setattr(em_module, "is_faster", lambda psi: True)
+    monkeypatch.setattr(em_module, "is_large", lambda psi: True)
     fitted = mixtures(em)
     assert_close(fitted.objective, expected.objective, rtol=0, atol=1e-6)
     assert_close(fitted.theta, expected.theta, rtol=0, atol=1e-3)
@@ -194,7 +195,7 @@ def test_mixtures_are_those_of_the_moments(
 
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_objective_never_rises(hard: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(em_module, "is_faster", lambda psi: True)
+    monkeypatch.setattr(em_module, "is_large", lambda psi: True)
     steps = []
     for n_steps in range(1, 15):
         em = EM(tol=1e-300, max_iter=n_steps, hard=hard)
@@ -215,4 +216,4 @@ def test_the_objective_never_rises(hard: bool, monkeypatch: pytest.MonkeyPatch) 
 )
 def test_large_systems_alone_are_solved_so(shape: tuple[int, ...], large: bool) -> None:
     psi = torch.empty(shape, device="meta")
-    assert module.is_faster(psi) is large
+    assert is_large(psi) is large
