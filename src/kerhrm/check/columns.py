@@ -140,7 +140,7 @@ def read_target(y: pd.Series, n_empty: int = 0) -> pd.Series:
         shown = listed(labels)
         almost = almost_numbers(y) if is_text(y) else None
         whole = all(LONG_NUMBER.fullmatch(label) for label in labels)
-        if whole and any(abs(int(label)) >= 2**63 for label in labels):
+        if whole and any(abs(float(label)) >= 2**63 for label in labels):
             almost = "its whole numbers are beyond 64 bits: subtract their least value"
         hint = (
             almost
