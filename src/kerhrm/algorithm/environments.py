@@ -182,7 +182,7 @@ def choose_n_environments(
     if n < 2:
         raise KerhrmError(
             "one validation row cannot choose the number of environments",
-            "give more of them, or n_environments=2",
+            "give more (validation_fraction), or n_environments=2",
         )
     squares = (shares * deviations) ** 2
     variance = squares.sum(1) * n / (n - 1)

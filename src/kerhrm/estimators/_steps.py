@@ -265,9 +265,9 @@ def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
     if inputs.units is not None:
         draws = int(inputs.units.sum())
     if draws < 2 * n_environments:
-        problem = f"n_samples: {n} training rows are too few for n_environments"
-        hint = "lower it, or give more rows"
-        raise KerhrmError(f"{problem}={n_environments}", hint)
+        problem = f"n_samples: {n} training rows are too few"
+        hint = "give more rows, or n_environments=1"
+        raise KerhrmError(f"{problem} for {n_environments} environments", hint)
     most = max(1, n // n_environments)
     numbers = options.k
     if "k" not in options.model_fields_set:

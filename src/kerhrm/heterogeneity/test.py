@@ -83,7 +83,9 @@ def test_heterogeneity(
         Their units and where they have 0 change nothing.
     y : ndarray, (n,)
         Labels; with two values or fewer they cannot be tested.  Points of a label that
-        more than a tenth of them share, zeros among amounts, say, are left out.
+        more than a tenth of them share, zeros among amounts, say, are left out.  Of
+        residuals below a millionth of the labels' deviation, which are rounding in
+        single precision, p is 1.
     x : ndarray, (n, d), optional
         Inputs of the flexible regression; the features themselves by default.
     options : HeterogeneityOptions, optional
