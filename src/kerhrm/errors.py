@@ -92,6 +92,22 @@ class DeviceError(KerhrmError, RuntimeError):
     """A device that this machine does not have."""
 
 
+class SingularError(KerhrmError, ArithmeticError):
+    """Equations that rounding makes singular.
+
+    Parameters
+    ----------
+    equations : str
+        Which ones.
+    option : str
+        Helps where it is larger.
+    """
+
+    def __init__(self, equations: str, option: str) -> None:
+        self.option = option
+        super().__init__(f"{equations} are singular", f"raise {option}")
+
+
 class KerhrmWarning(UserWarning):
     """Base of the estimators' warnings."""
 

@@ -22,6 +22,8 @@ from kerhrm.plugins import check_by_name, check_entry
 #: what is learned
 Task = Literal["classification", "regression"]
 Item = TypeVar("Item")
+#: number that an option takes, on either side of zero
+LARGEST = 1e30
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -32,12 +34,22 @@ def _no_truth_value(value: Any) -> Any:
     return value
 
 
+def _for_networks(value: float) -> float:
+    """Refuse a number that leaves no room in the networks' single precision, which ends
+    at 3e38."""
+    if abs(value) > LARGEST:
+        raise ValueError(f"must not be beyond {LARGEST:g}")
+    return value
+
+
 NotBool = BeforeValidator(_no_truth_value)
+ForNetworks = AfterValidator(_for_networks)
 Count = Annotated[int, Field(gt=0, le=1_000_000), NotBool]
 Natural = Annotated[int, Field(ge=0), NotBool]
-Finite = Annotated[float, Field(allow_inf_nan=False), NotBool]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), NotBool]
-PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False), NotBool]
+Finite = Annotated[float, Field(allow_inf_nan=False), ForNetworks, NotBool]
+NonNegative = Annotated[Finite, Field(ge=0)]
+PositiveFloat = Annotated[Finite, Field(gt=0)]
+AtLeastOne = Annotated[Finite, Field(ge=1)]
 Probability = Annotated[float, Field(ge=0, le=1), NotBool]
 Entry = Annotated[str, AfterValidator(check_entry)]
 NonEmpty = Field(min_length=1)

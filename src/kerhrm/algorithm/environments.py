@@ -70,8 +70,8 @@ def learn_environments(
         If k exceeds the reduced features, n_environments the points, all features or
         labels are zero, inputs are needed and not given, or the environments and
         directions are not those of all iterations before.
-    torch.linalg.LinAlgError
-        If rounding makes the system of a regression singular.
+    SingularError
+        If rounding makes the equations of a regression singular.
     """
     if len(environments) != t - 1 or len(directions) != t - 1:
         before = f"the environments and directions of all {t - 1} before"

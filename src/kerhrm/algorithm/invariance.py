@@ -62,7 +62,7 @@ def learn_directions(
     ------
     KerhrmError
         As :func:`~kerhrm.algorithm.minimisers.minimisers`.
-    torch.linalg.LinAlgError
+    SingularError
         If the system of a direction is singular.
     """
     newest = environments[-1]
@@ -164,7 +164,7 @@ def erm_direction(
 
     Raises
     ------
-    torch.linalg.LinAlgError
+    SingularError
         If the system of a direction is singular.
     """
     pairs = itertools.product(sorted(k), sorted(ridges))

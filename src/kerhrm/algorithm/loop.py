@@ -119,7 +119,7 @@ def fit(
     KerhrmError
         As :func:`~kerhrm.algorithm.environments.learn_environments` and
         :func:`~kerhrm.algorithm.invariance.learn_directions`.
-    torch.linalg.LinAlgError
+    SingularError
         As these, too.
 
     Examples

@@ -39,7 +39,7 @@ from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.em import EM, Steps, log_density, squared_residuals
 from kerhrm.algorithm.regressions import repeated
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, SingularError
 from kerhrm.randomness import stream
 
 
@@ -144,8 +144,8 @@ def fit_mixture(
         If K > n, the ridge is not positive (Psi_V is singular after projection), all
         features or all labels of a data set are zero, or data sets have different
         numbers of starts.
-    torch.linalg.LinAlgError
-        If rounding makes the system of a regression singular.
+    SingularError
+        If rounding makes the equations of a regression singular.
 
     Examples
     --------
@@ -186,8 +186,8 @@ def fit_mixture(
         # all that the host learns of a step: a GPU is waited for once
         n_finished = int(finished.sum().masked_fill(estimates.singular, -1))
         if n_finished < 0:
-            problem = "singular systems in an M step"
-            raise torch.linalg.LinAlgError(problem)  # type: ignore[attr-defined]
+            larger = "clustering_ridge" if settings.noise_sd is None else "noise_sd"
+            raise SingularError("the clustering's equations", larger)
         if n_finished:
             mixtures = Mixture(
                 theta=estimates.theta,

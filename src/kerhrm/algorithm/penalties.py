@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.problem import Risks
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, SingularError
 
 #: reciprocal condition number below which four digits or fewer are left
 MIN_RCOND = 1e-12
@@ -268,7 +268,7 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
 
     Raises
     ------
-    torch.linalg.LinAlgError
+    SingularError
         If the matrix is exactly singular.
     """
     factors, pivots, zero_pivot = torch.linalg.lu_factor_ex(matrix)
@@ -280,8 +280,7 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
     # one number for the host: a GPU would else be waited for twice
     rcond = float(reciprocal.masked_fill(zero_pivot > 0, -1))
     if rcond < 0:
-        problem = "the invariant direction's system is singular"
-        raise torch.linalg.LinAlgError(problem)  # type: ignore[attr-defined]
+        raise SingularError("the invariant direction's equations", "ridge")
     if not rcond >= MIN_RCOND:
         log.warning(ILL_CONDITIONED, rcond)
     column = target[:, None]

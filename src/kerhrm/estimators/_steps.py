@@ -12,7 +12,7 @@ from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments, of_occupied
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, SingularError
 from kerhrm.estimators._parameters import FitOptions
 from kerhrm.estimators._start import GivenRows, ReadRows
 from kerhrm.features.linearised import Linearisation
@@ -23,8 +23,11 @@ from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.heterogeneity.test import test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit
 from kerhrm.methods.inputs import Inputs
+from kerhrm.options import listed
 from kerhrm.tables.data import Units
 
+#: ridges with which equations are not singular
+WELL_POSED = {"clustering_ridge": 0.01, "ridge": 1e-6}
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5
 #: reduced features that are tried at most where no k is given; with 100 a fit takes two
@@ -126,7 +129,7 @@ def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:
 def iterated(prepared: Prepared) -> Fit:
     """Iterations of Algorithm 1, or the only one over auxiliary columns.
 
-    Raises KerhrmError where rounding makes the clustering's equations singular.
+    Raises KerhrmError where rounding makes equations singular.
     """
     by_auxiliary = prepared.by_auxiliary
     inputs = prepared.inputs
@@ -135,14 +138,13 @@ def iterated(prepared: Prepared) -> Fit:
     points = inputs.x, inputs.x_validation
     try:
         return fit(prepared.problem, prepared.options, points)
-    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-        problem = "the clustering's equations are singular"
-        largest = max(prepared.options.clustering_ridge)
-        ridge = max(0.01, 10 * largest)
-        hint = f'give options={{"clustering_ridge": {ridge:g}}}'
-        if prepared.options.noise_sd is not None:
-            hint = "leave noise_sd out of options, or raise it"
-        raise KerhrmError(problem, hint) from error
+    except SingularError as error:
+        hint = "leave noise_sd out of options, or raise it"
+        if error.option != "noise_sd":
+            given = listed(getattr(prepared.options, error.option))
+            ridge = max(WELL_POSED[error.option], 10 * max(given))
+            hint = f'give options={{"{error.option}": {ridge:g}}}'
+        raise KerhrmError(error.problem, hint) from error
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,8 @@
 """Options of the reduction of tangent features."""
 
-from typing import Annotated
-
-from pydantic import Field
-
-from kerhrm.options import Count, NotBool, Options, option
+from kerhrm.options import AtLeastOne, Count, Options, option
 
 N_LANDMARKS = 300  #: of ridge regression
-#: directions that are found first, in units of k
-Oversampling = Annotated[float, Field(ge=1, allow_inf_nan=False), NotBool]
 OVERSAMPLING = 1.5  #: by default
 
 
@@ -18,7 +12,7 @@ class NystroemOptions(Options):
     n_landmarks: Count = option(
         8000, "training points whose features span the directions"
     )
-    oversampling: Oversampling = option(
+    oversampling: AtLeastOne = option(
         OVERSAMPLING, "directions that are found first, in units of k"
     )
 
@@ -32,7 +26,7 @@ class FeatureOptions(Options):
         "training points by way of which they are found; none: by the whole kernel "
         "matrix",
     )
-    oversampling: Oversampling = option(
+    oversampling: AtLeastOne = option(
         OVERSAMPLING, "with landmarks, directions that are found first, in units of k"
     )
 

@@ -27,12 +27,13 @@ def adam(
     ``steps``.
 
     On one thread.  The same numbers as ``torch.optim.Adam``, in the precision of
-    ``start``, which is not changed.
+    ``start``, which is not changed.  Where it diverges, the result is not finite.
     """
-    if start.size >= MIN_SIZE:
-        with one_blas_thread():
-            return _adam(start, gradient, steps, learning_rate)
-    return _adam(start, gradient, steps, learning_rate)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if start.size >= MIN_SIZE:
+            with one_blas_thread():
+                return _adam(start, gradient, steps, learning_rate)
+        return _adam(start, gradient, steps, learning_rate)
 
 
 def _adam(

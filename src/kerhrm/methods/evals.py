@@ -116,10 +116,16 @@ def by_gradient(environments: Tensor, gradient: Tensor) -> Tensor:
 def candidates(
     base: Network, x: Tensor, y: Tensor, options: EVaLSOptions
 ) -> Iterator[Candidate]:
-    """Last layers by every share and every lambda, of points (n, d) held out."""
+    """Last layers by every share and every lambda, of points (n, d) held out.
+
+    A network that diverged is the only candidate: it has no features.
+    """
     last = LastLayer.of(base)
     with_constant = last.features(x)
     z = with_constant[:, :-1]
+    if not z.isfinite().all():
+        yield Candidate(base, options.selected[0], options.l1[0])
+        return
     target = y.double()
     with torch.no_grad():
         outputs = base(x)

@@ -72,6 +72,8 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
     chosen = selected_features(centre, options)
     selected = torch.from_numpy(chosen)
     w = least_squares(x, y, selected)
+    if not np.isfinite(centre).all():
+        w = torch.full_like(w, torch.nan)  # diverged gates select nothing
     points = torch.cat([x, inputs.x_validation])
     labels = torch.cat([y, inputs.y_validation])
     variant = (1 - clustered_by) * points

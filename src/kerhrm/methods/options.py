@@ -2,22 +2,25 @@
 imported.
 """
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
 from kerhrm.features.options import N_LANDMARKS
 from kerhrm.options import (
+    LARGEST,
     Count,
+    Finite,
     Natural,
     NonNegative,
-    NotBool,
     Options,
     PositiveFloat,
     Probability,
     Some,
     Task,
+    misfit,
     option,
 )
 
@@ -159,7 +162,7 @@ class HRMOptions(Options):
         6000, "of Adam for the gates and the invariant linear model"
     )
     gate_rate: PositiveFloat = option(1e-3, "learning rate of the gates")
-    gate_noise: Annotated[float, Field(ge=1e-6, allow_inf_nan=False), NotBool] = option(
+    gate_noise: Annotated[Finite, Field(ge=1e-6)] = option(
         0.1, "sigma of the stochastic gates"
     )
     gate_cost: NonNegative = option(0.1, "lambda, of what gate_goal says")
@@ -175,6 +178,14 @@ class HRMOptions(Options):
     threshold: Probability = option(
         0.2, "gate probability above which a feature is selected"
     )
+
+    @model_validator(mode="after")
+    def _room_to_grow(self) -> Self:
+        n_growths = self.n_iterations - 1
+        if n_growths * math.log(self.growth) > math.log(LARGEST):
+            why = f"{self.growth:g} to the power of {n_growths} is beyond {LARGEST:g}"
+            raise misfit(f"{why}; lower growth or n_iterations", "growth")
+        return self
 
 
 class AsPrintedOptions(KerHRMOptions):

@@ -12,6 +12,7 @@ from kerhrm.methods.options import (
     PointLoss,
 )
 from kerhrm.options import (
+    AtLeastOne,
     Count,
     NonNegative,
     NotBool,
@@ -26,7 +27,6 @@ GroupsBy = Literal["environments_and_labels", "environments", "labels"]
 #: of what is cut in two, neither part empty
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False), NotBool]
 Half = Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False), NotBool]
-AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False), NotBool]
 DECAY = "times the sum of squared weights joins the risk"
 
 

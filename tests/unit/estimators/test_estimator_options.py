@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-import torch
 from numpy.testing import assert_array_equal
 from refusals import refusal
 from sklearn import config_context
@@ -29,6 +28,7 @@ from kerhrm import (
     NTFMap,
 )
 from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.errors import SingularError
 from kerhrm.estimators._parameters import FitOptions, fit_options
 from kerhrm.plots import iterations
 from tests.unit.estimators.conftest import SMALL
@@ -320,7 +320,7 @@ def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None
     message = str(caught[0].message)
     lower = typed(message)
     assert lower == {"learning_rate": 1e29}
-    erm = ERM(network=(8,), learning_rate=1e36, random_state=0)
+    erm = ERM(network=(8,), learning_rate=1e30, random_state=0)
     with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
         erm.fit(labels.x, labels.y)
 
@@ -328,8 +328,10 @@ def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None
 def test_the_hint_for_singular_equations_can_be_typed(
     labels: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    options_at_fault = iter(["clustering_ridge", "clustering_ridge", "noise_sd"])
+
     def fails(*_: Any) -> None:
-        raise torch.linalg.LinAlgError  # type: ignore[attr-defined]
+        raise SingularError("the clustering's equations", next(options_at_fault))
 
     monkeypatch.setattr("kerhrm.estimators._steps.fit", fails)
     cases = [(1e-300, 0.01), ([1e-3, 0.1], 1.0)]
