@@ -33,6 +33,7 @@ r_cj is in proportion to these products, and q_j(c) = r_cj.
 from dataclasses import dataclass, fields
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
@@ -300,6 +301,13 @@ def random_starts(
     """Random hard assignments (R, n, K), float64, from the stream ``clustering``,
     ``name``."""
     random = stream(seed, "clustering", *name)
+    return drawn_starts(random, n_init, n, n_clusters)
+
+
+def drawn_starts(
+    random: np.random.Generator, n_init: int, n: int, n_clusters: int
+) -> Tensor:
+    """Hard assignments (R, n, K), float64, drawn in the order of the starts."""
     size = (n_init, n)
     clusters = random.integers(n_clusters, size=size)
     drawn = torch.from_numpy(clusters)

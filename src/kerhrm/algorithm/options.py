@@ -32,7 +32,7 @@ class HeterogeneityOptions(Options):
         "reduced features of the mixture, where there are too few points for "
         "all inputs",
     )
-    n_permutations: Annotated[int, Field(ge=19), NotBool] = option(
+    n_permutations: Annotated[Count, Field(ge=19)] = option(
         39, "of the residuals, at most"
     )
     level: Probability = option(0.05, "largest p-value that counts as detected")

@@ -6,6 +6,7 @@ The test and its null hypothesis are in :mod:`kerhrm.heterogeneity.test`.
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -49,12 +50,12 @@ def against_permutations(
     from kerhrm.heterogeneity.statistic import gains
 
     n = len(residuals)
-    orders = _permutations(n, options.n_permutations, seed, groups)
+    n_sets = 1 + options.n_permutations
+    sets = islice(_permuted(residuals, seed, groups), n_sets)
     n_credited = min(n, CREDIT_POINTS)
     credit = options.min_gain * math.sqrt(n_credited) / n
-    permuted = residuals[orders]
     result = in_sequence(
-        gains(features, permuted, options, seed),
+        gains(features, sets, n_sets, options, seed),
         n_permutations=options.n_permutations,
         level=options.level,
         credit=credit,
@@ -62,22 +63,23 @@ def against_permutations(
     return replace(result, n_points=n)
 
 
-def _permutations(
-    n: int, n_permutations: int, seed: int, groups: np.ndarray | None
-) -> np.ndarray:
-    """Orders (1 + n_permutations, n) of n points, the first as they are, the others at
-    random within groups (n,)."""
+def _permuted(
+    residuals: np.ndarray, seed: int, groups: np.ndarray | None
+) -> Iterator[np.ndarray]:
+    """Residuals (n,) as they are, and then at random within groups (n,), without an
+    end."""
+    n = len(residuals)
     if groups is None:
         groups = np.zeros(n, dtype=np.int64)
     random = stream(seed, "heterogeneity", "permutations")
     together = np.argsort(groups, kind="stable")
-    as_they_are = np.arange(n)
-    n_orders = 1 + n_permutations
-    orders = np.tile(as_they_are, (n_orders, 1))
-    for order in orders[1:]:
+    yield residuals
+    while True:
         sort_keys = random.random(n)
-        order[together] = np.lexsort((sort_keys, groups))
-    return orders
+        order = np.lexsort((sort_keys, groups))
+        permuted = np.empty_like(residuals)
+        permuted[together] = residuals[order]
+        yield permuted
 
 
 def in_sequence(

@@ -19,17 +19,19 @@ mixture's regressions are linear in a few such directions and that of E[e psi], 
 many features cost neither time nor power.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from kerhrm.algorithm.em import EM, LOG_2PI
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.mixture import Mixture, drawn_starts, fit_mixture
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.regressions import products, repeated
 from kerhrm.progress import progress
+from kerhrm.randomness import stream
 
 DIRECTIONS = 2  #: of second moments that EM starts with
 #: directions of second moments that the mixture's regressions are linear in
@@ -40,11 +42,12 @@ AT_ONCE = 2**17
 
 def gains(
     features: np.ndarray,
-    residuals: np.ndarray,
+    residual_sets: Iterable[np.ndarray],
+    n_sets: int,
     options: HeterogeneityOptions,
     seed: int,
 ) -> Iterator[float]:
-    """Gain of the best usable start for each of B sets of residuals, in turn.
+    """Gain of the best usable start for each set of residuals, in turn.
 
     A start that leaves an environment empty is not usable; without a usable one, or
     below 0, the gain is 0.  That the residual alone tells its environment does not make
@@ -55,8 +58,10 @@ def gains(
     ----------
     features : ndarray, (n, k)
         Columns are orthonormal up to a factor.
-    residuals : ndarray, (B, n)
-        Normal scores.
+    residual_sets : iterable of ndarray, (n,)
+        Normal scores; a set is asked for when its gain is, or a little earlier.
+    n_sets : int
+        How many there are.
     options : HeterogeneityOptions
         Of the mixtures.
     seed : int
@@ -68,29 +73,39 @@ def gains(
         Gain in nats per point.
     """
     psi = torch.from_numpy(features)
-    n_sets = len(residuals)
-    n_starts = n_sets * options.n_init
-    starts = random_starts(seed, n_starts, len(psi), 2, "heterogeneity")
-    by_set = starts.unflatten(0, (n_sets, options.n_init))
-    residual_sets = torch.from_numpy(residuals)
-    batches = _batches(n_sets, len(psi), options)
-    by_batch = (_gains(psi, residual_sets[b], by_set[b], options) for b in batches)
-    one_by_one = (gain for gains in by_batch for gain in gains.tolist())
-    yield from progress(one_by_one, "permutations of the pre-test", n_sets)
+    random = stream(seed, "clustering", "heterogeneity")
+
+    def one_by_one() -> Iterator[float]:
+        for batch in _batches(residual_sets, len(psi), options):
+            stacked = np.stack(batch)
+            e = torch.from_numpy(stacked)
+            n_starts = len(batch) * options.n_init
+            starts = drawn_starts(random, n_starts, len(psi), 2)
+            by_set = starts.unflatten(0, (len(batch), options.n_init))
+            of_batch = _gains(psi, e, by_set, options)
+            yield from of_batch.tolist()
+
+    yield from progress(one_by_one(), "permutations of the pre-test", n_sets)
 
 
-def _batches(n_sets: int, n: int, options: HeterogeneityOptions) -> Iterator[slice]:
+def _batches(
+    residual_sets: Iterable[np.ndarray], n: int, options: HeterogeneityOptions
+) -> Iterator[list[np.ndarray]]:
     """Sets of n residuals whose gains are computed at once: few ahead of the one that
     is asked for, as many tests end early."""
     n_starts = DIRECTIONS + 1 + options.n_init
     responsibilities = 2 * n_starts * n
     most = max(1, AT_ONCE // responsibilities)
-    first = 0
-    while first < n_sets:
-        ahead = max(4, first)
-        stop = first + min(ahead, most)
-        yield slice(first, stop)
-        first = stop
+    sets = iter(residual_sets)
+    n_before = 0
+    while True:
+        ahead = max(4, n_before)
+        size = min(ahead, most)
+        batch = [*islice(sets, size)]
+        if not batch:
+            return
+        yield batch
+        n_before += len(batch)
 
 
 def _gains(

@@ -1,6 +1,9 @@
 """Residuals in units of their scale, and the gain of two environments on them."""
 
+from collections.abc import Iterator
+
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,7 +164,7 @@ def test_a_cone_is_no_environment_and_two_lines_are() -> None:
     unit_cone = cone / cone.std()
     unit_lines = lines / lines.std()
     residuals = np.stack([unit_cone, unit_lines])
-    gain_of_cone, gain_of_lines = gains(features, residuals, FEW, 0)
+    gain_of_cone, gain_of_lines = gains(features, residuals, 2, FEW, 0)
     assert gain_of_cone < 0.02
     assert gain_of_lines > 0.1
 
@@ -187,7 +190,7 @@ def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
     copies = np.tile(e, (5, 1))
     permuted = random.permuted(copies, axis=1)
     every = np.vstack([e, permuted])
-    gain, *others = gains(features, every, FEW, 0)
+    gain, *others = gains(features, every, 6, FEW, 0)
     assert gain > 10 * max(others)
 
 
@@ -197,5 +200,38 @@ def test_without_a_usable_start_nothing_is_gained() -> None:
     features = orthonormal(entries)
     never = HeterogeneityOptions(n_init=2, min_share=1.0)
     residuals = random.standard_normal((3, 60))
-    gained = list(gains(features, residuals, never, 0))
+    gained = list(gains(features, residuals, 3, never, 0))
     assert gained == [0, 0, 0]
+
+
+def test_gains_are_the_same_however_many_are_computed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(0)
+    entries = random.standard_normal((90, 3))
+    features = orthonormal(entries)
+    residuals = random.standard_normal((30, 90))
+    options = HeterogeneityOptions(n_init=3)
+    together = list(gains(features, residuals, 30, options, 0))
+    monkeypatch.setattr("kerhrm.heterogeneity.statistic.AT_ONCE", 1)
+    one_by_one = list(gains(features, residuals, 30, options, 0))
+    assert_allclose(one_by_one, together, rtol=1e-9)
+
+
+def test_a_test_that_ends_early_draws_few_permutations() -> None:
+    """However many it may take: none of them is kept."""
+    random = np.random.default_rng(0)
+    entries = random.standard_normal((200, 2))
+    features = orthonormal(entries)
+    n_drawn = 0
+
+    def sets() -> Iterator[np.ndarray]:
+        nonlocal n_drawn
+        while True:
+            n_drawn += 1
+            yield random.standard_normal(200)
+
+    of_sets = gains(features, sets(), 1_000_000, FEW, 0)
+    first_ten = [next(of_sets) for _ in range(10)]
+    assert len(first_ten) == 10
+    assert n_drawn <= 40
