@@ -88,7 +88,7 @@ def cell_environments(
             psi_validation,
             problem.target_validation,
             cells=cells_validation,
-            point_weights=counts_validation,
+            point_weights=problem.validation_counts,
         )
         of_train = memberships[cells]
         train = of_train * counts[:, None]

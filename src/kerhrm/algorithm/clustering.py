@@ -205,7 +205,7 @@ def infer_environments(
     degeneracy = _Degeneracy.measure(mixtures, weighted, problem.y, options)
     degenerate = degeneracy.label_split | degeneracy.empty
     held_out = mixtures.log_likelihood(
-        psi_validation, y_validation, point_weights=counts_validation
+        psi_validation, y_validation, point_weights=problem.validation_counts
     )
     # where every start is degenerate, the likeliest one stays, marked as degenerate
     all_degenerate = degenerate.all()

@@ -166,7 +166,7 @@ def choose_n_environments(
         else:
             k = int(candidates.k[best])
             slopes = candidates.slopes[best]
-            means = problem.psi_validation @ slopes.mT
+            means = problem.psi_validation.double() @ slopes.mT
             likelihoods = candidates.log_likelihoods(k, means, target)
         by_number.append(likelihoods)
     _, counts = problem.counts

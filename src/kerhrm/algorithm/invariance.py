@@ -209,8 +209,7 @@ def selection_score(
     outputs = predict_linear(theta, problem.psi_validation, problem.f0_validation)
     of_validation = point_scores(outputs, problem.y_validation, problem.task)
     if rule == "pooled":
-        _, counts = problem.counts
-        weighted = of_validation * counts
+        weighted = of_validation * problem.validation_counts
         return weighted.mean(-1)
     outputs = predict_linear(theta, problem.psi_train, problem.f0_train)
     of_train = point_scores(outputs, problem.y, problem.task)

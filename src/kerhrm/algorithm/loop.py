@@ -66,14 +66,16 @@ class Fit:
         shares = clustering.train.mean(0)
         of_train = point_scores(train, problem.y, problem.task)
         of_validation = point_scores(validation, problem.y_validation, problem.task)
-        counts, counts_validation = problem.counts
+        counts, _ = problem.counts
         return {
             "iteration": winner.iteration,
             "k": winner.k,
             "alpha": winner.alpha,
             "score": winner.score,
             "train_score": _weighted_mean(of_train, counts),
-            "validation_score": _weighted_mean(of_validation, counts_validation),
+            "validation_score": _weighted_mean(
+                of_validation, problem.validation_counts
+            ),
             "shares": shares.tolist(),
             "ridge": clustering.ridge.item(),
             "held_out": clustering.held_out.item(),

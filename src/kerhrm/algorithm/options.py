@@ -4,10 +4,11 @@ The estimators have :class:`ClusteringOptions` and :class:`DirectionOptions` as 
 stand here; what these leave out is a parameter there.
 """
 
+import math
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.options import (
@@ -18,13 +19,48 @@ from kerhrm.options import (
     PositiveFloat,
     Probability,
     Some,
+    misfit,
     option,
 )
 
 PenaltyName = Annotated[str, AfterValidator(PENALTIES.known)]
 
 
-class HeterogeneityOptions(Options):
+class PermutationOptions(Options):
+    """Of a test by permutations, which can reach no p-value below 1 / (1 + their
+    number).
+
+    Where ``level`` alone is given there are as many as it takes; fewer are refused.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_many_as_it_takes(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or "n_permutations" in given:
+            return given
+        level = given.get("level")
+        usual = cls.model_fields["n_permutations"].default
+        if isinstance(level, float) and level > 0 and _fewest(level) > usual:
+            return {**given, "n_permutations": _fewest(level)}
+        return given
+
+    @model_validator(mode="after")
+    def _can_detect(self) -> Self:
+        values = dict(self)
+        level = values["level"]
+        number = values["n_permutations"]
+        if number is None or level == 0 or _fewest(level) <= number:
+            return self
+        why = f"{number} permutations reach no p-value of {level:g}"
+        raise misfit(f"{why}; give n_permutations={_fewest(level)}", "n_permutations")
+
+
+def _fewest(level: float) -> int:
+    """Permutations that reach a p-value."""
+    return math.ceil(1 / level - 1e-9) - 1
+
+
+class HeterogeneityOptions(PermutationOptions):
     """The test whether pooled regression data hold environments at all."""
 
     k: Count = option(
@@ -194,7 +230,7 @@ class KerHRMOptions(DirectionOptions, _PenaltyWeights, ClusteringOptions, _Sizes
     )
 
 
-class AuxiliaryOptions(Options):
+class AuxiliaryOptions(PermutationOptions):
     """Options of KerHRM with an auxiliary variable."""
 
     renamed: ClassVar[Mapping[str, str]] = {"network": "training"}

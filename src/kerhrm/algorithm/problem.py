@@ -62,7 +62,8 @@ class Problem(Record):
     seed : int
         Names the random streams of the initialisations.
     weights, weights_validation : Tensor, (n,), (m,), optional
-        Of the points, of mean 1: sums over points become weighted sums.
+        Of the points: sums over points become weighted sums.  Those of the training
+        points have mean 1, the others are in their unit.
 
     Examples
     --------
@@ -155,6 +156,14 @@ class Problem(Record):
             _weights_or_ones(self.weights, self.y),
             _weights_or_ones(self.weights_validation, self.y_validation),
         )
+
+    @property
+    def validation_counts(self) -> Tensor:
+        """Weights (m,) of the validation points among themselves, of mean 1."""
+        _, counts = self.counts
+        if self.weights_validation is None:
+            return counts
+        return counts / counts.mean()
 
     @property
     def psi_train(self) -> Tensor:

@@ -73,7 +73,8 @@ def smallest_changes(
     """
     x = rows.x
     n = len(x)
-    sd = x.std(0)
+    shares = rows.weights / n  # of sum 1
+    sd = np.sqrt(shares @ (x - shares @ x) ** 2)
     sizes = np.abs(x).max(0, initial=0.0)
     positive_sizes = np.maximum(sizes, 1e-300)
     varies = sd > 1e-12 * positive_sizes
@@ -84,11 +85,11 @@ def smallest_changes(
     n_chosen = len(chosen)
     if n_chosen and n > n_chosen + 1:
         columns = x[:, chosen]
-        means = columns.mean(0)
+        means = shares @ columns
         centred = columns - means
         scales = sd[chosen]
         scaled = centred / scales
-        correlations = scaled.T @ scaled / n
+        correlations = scaled.T @ (shares[:, None] * scaled)
         inverse = np.linalg.inv(correlations)
         left[chosen] = sd[chosen] ** 2 / np.diag(inverse)
         constant = np.ones(n)

@@ -30,8 +30,7 @@ NO_CHANGES = (
 SD = "sd of the column"
 SLOPE = "slope in all rows"
 KNOWN = "if environments were noted"
-#: hidden environments are those that were detected, else a fifth of the rows
-AS_DETECTED = "hidden, as these"
+#: the pre-test's power is known for a fifth of the rows, whatever was found
 A_FIFTH = "in a hidden fifth"
 
 
@@ -209,9 +208,7 @@ def changes_of(description: "Description") -> pd.DataFrame:
         first = [c for c in description.slopes["column"] if c in changes.index]
         in_order = dict.fromkeys([*first, *changes.index])
         changes = changes.loc[list(in_order)]
-    fitted = description.detected and description.split == "fit"
-    hidden = AS_DETECTED if fitted else A_FIFTH
-    headings = {"sd": SD, "slope": SLOPE, "known": KNOWN, "hidden": hidden}
+    headings = {"sd": SD, "slope": SLOPE, "known": KNOWN, "hidden": A_FIFTH}
     first_columns = changes.iloc[:MOST_COLUMNS]
     shown = first_columns.rename(columns=headings)
     names = [shortened(name) for name in shown.index]
@@ -221,7 +218,7 @@ def changes_of(description: "Description") -> pd.DataFrame:
 
 def _tells(changes: pd.DataFrame) -> bool:
     """Whether a table of smallest changes holds any."""
-    return not {KNOWN, A_FIFTH, AS_DETECTED}.isdisjoint(changes.columns)
+    return not {KNOWN, A_FIFTH}.isdisjoint(changes.columns)
 
 
 def shortened(name: object) -> str:

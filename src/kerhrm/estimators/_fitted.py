@@ -229,6 +229,8 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         if inputs.task == "regression":
             y = inputs.y.double().cpu()
             n = len(y)
+            if inputs.units is not None:  # one of the equal draws is left out
+                n = int(inputs.units.sum())
             k = min(final.k, n // 2)
             residuals = (y - outputs) / (1 - k / n)
             return (y - residuals).numpy()

@@ -248,9 +248,16 @@ def _refused(model: Any) -> str:
     pooled = f"{_number(of_all['KerHRM'])} against ERM's {_number(of_all['ERM'])}"
     there = f"{_number(worst['KerHRM'])} against {_number(worst['ERM'])}"
     return (
-        f"KerHRM; its error, training rows as if left out, is {pooled} on all rows, "
+        f"KerHRM; its error, {_measured_on(model)}, is {pooled} on all of them, "
         f"and {there} in the worst environment"
     )
+
+
+def _measured_on(model: Any) -> str:
+    """Rows on which KerHRM was compared with ERM."""
+    if model._inferred.auxiliary is not None:
+        return "on validation rows alone"
+    return "training rows as if left out"
 
 
 def _number(value: float) -> str:
@@ -296,7 +303,7 @@ def facts(model: Any) -> dict[str, str]:
         return lines
     shares = ", ".join(f"{share:.0%}" for share in model._shares)
     lines["environments"] = f"{shares} of the rows, by mean membership"
-    asked_for = model.n_environments
+    asked_for = model._parameters["n_environments"]
     if asked_for is not None and asked_for > len(model._shares):
         lines["environments"] += f"; of {asked_for} asked for the others are empty"
     if model.predictor_ == "erm":
@@ -310,7 +317,7 @@ def facts(model: Any) -> dict[str, str]:
     scale = model._units.y_scale if model._task == "regression" else None
     if (costs := price(model._all_rows, scale)) is not None:
         lines["predicts by"] += " (options={'margin': 1} predicts as ERM)"
-        error = "its error, training rows as if left out,"
+        error = f"its error, {_measured_on(model)},"
         lines["cost of KerHRM"] = f"{error} is {costs}"
     if model._inferred.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"

@@ -80,8 +80,9 @@ _ATTRIBUTES = """    environments_ : ndarray of shape (n_samples,)
         Of the pretest: ``detected``, ``p_value`` and others; None without it.
     report_ : DataFrame or None
         Errors on validation rows of KerHRM, closed-form ERM, least squares and a
-        constant: on all rows, and in every inferred environment.  None where KerHRM was
-        not fitted.
+        constant: on all rows, and in every inferred environment.  Shares of wrong
+        labels, or mean squares in variances of the training target.  None where KerHRM
+        was not fitted.
     seed_ : int
         Seed of the fit: as ``random_state`` it gives the same model again.
     predictor_ : str

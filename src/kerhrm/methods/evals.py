@@ -124,7 +124,7 @@ def candidates(
     with_constant = last.features(x)
     z = with_constant[:, :-1]
     if not z.isfinite().all():
-        yield Candidate(base, options.selected[0], options.l1[0])
+        yield Candidate(last.network, options.selected[0], options.l1[0])
         return
     target = y.double()
     with torch.no_grad():

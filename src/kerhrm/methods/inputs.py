@@ -43,7 +43,8 @@ class Inputs:
     auxiliary, auxiliary_validation : Tensor, (n, c), (m, c), optional
         Numbers that are no features, of which environments may be functions.
     weights, weights_validation : Tensor, (n,), (m,), float64, optional
-        Of the points, of mean 1.
+        Of the points; those of the training points have mean 1, and the others are in
+        their unit.
     units : Tensor, (n,), float64, optional
         Equal draws that each training point stands for; to leave one out is to leave
         one of these out.  By default one.

@@ -275,9 +275,10 @@ def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
 
 
 def _index(feature: Any, features: Sequence[str]) -> int:
-    """Number of a feature that is given by name or number."""
-    if feature in features:
-        return features.index(feature)
+    """Number of a feature that is given by name or number; a name may be a number."""
+    name = str(feature)
+    if name in features:
+        return features.index(name)
     try:
         return range(len(features))[feature]
     except (TypeError, IndexError) as error:

@@ -26,7 +26,8 @@ class Split:
     train, held_out : ndarray, (p,), (q,), int64
         Rows of the training and of the validation points, sorted by their values.
     weights, held_out_weights : ndarray, (p,), (q,), or None
-        Of the points, of mean 1; None: all alike.
+        Of the training points, of mean 1, and of the others, in their unit; None: all
+        are 1.
     units : ndarray, (p,), float64, or None
         Equal draws that each training point stands for; None: one.
     positions : ndarray, (n,), int64
@@ -98,6 +99,7 @@ def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     train_weights = all_train_weights[train]
     all_held_out_weights = weight * held_out
     held_out_weights = all_held_out_weights[others]
+    in_unit, held_out_in_unit = _in_unit_of_training(train_weights, held_out_weights)
     train_units = None
     if units.max() > 1:
         train_units = units[train].astype(float)
@@ -106,8 +108,8 @@ def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     return Split(
         train=distinct.first[train],
         held_out=distinct.first[others],
-        weights=_mean_one(train_weights),
-        held_out_weights=_mean_one(held_out_weights),
+        weights=in_unit,
+        held_out_weights=held_out_in_unit,
         units=train_units,
         positions=positions,
     )
@@ -137,12 +139,23 @@ def _all_rows(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     return Split(train, others, None, None, None, positions)
 
 
-def _mean_one(weights: np.ndarray) -> np.ndarray | None:
-    """Weights of some points, of mean 1; None if they are alike."""
-    if not len(weights) or np.ptp(weights) == 0:
-        return None
-    in_means = weights / weights.mean()
-    return np.asarray(in_means)
+def _in_unit_of_training(
+    train: np.ndarray, held_out: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Weights of training and of other points in units of the former's mean; None where
+    all are 1.
+
+    Where a point stands for several draws, the few points that are held out would else
+    count as much as all others.
+    """
+    are_alike = np.ptp(train) == 0
+    unit = train[0] if are_alike else train.mean()
+    in_units = held_out / unit
+    are_ones = (in_units == 1).all()
+    return (
+        None if are_alike else np.asarray(train / unit),
+        None if are_ones else np.asarray(in_units),
+    )
 
 
 def split(

@@ -57,7 +57,10 @@ def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
     """Two labels that look alike; of text, the eye misses a blank or a sign."""
     hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
     if isinstance(first, str) and isinstance(second, str):
-        hint = f"give pd.Series({what}).str.strip() if they are one, or rename one"
+        alike = ".str.strip()"
+        if unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second):
+            alike = '.str.normalize("NFC")'
+        hint = f"give pd.Series({what}){alike} if they are one, or rename one"
     first_text = escaped(shown(first))
     second_text = escaped(shown(second))
     problem = f"{what}: {first_text} and {second_text} have the same name, {name}"

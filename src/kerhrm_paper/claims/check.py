@@ -74,7 +74,7 @@ class ScoreFiles(Mapping[str, pd.DataFrame]):
         self.known: dict[str, pd.DataFrame] = {}
         self._paths: dict[str, Path] = {}
         for path in sorted(run.glob("scores/*.csv.gz")):
-            name, _, _ = path.name.partition(".")
+            name = path.name.removesuffix(".csv.gz")
             self._paths[name] = path
 
     def __getitem__(self, table: str) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kerhrm_paper.config.schemas import WORDS
@@ -56,7 +57,7 @@ def _first_reason(run: Path, data: Collection[str], learner: str) -> str:
 def has_failed(scores: pd.DataFrame) -> pd.Series:
     """Which candidates have no score by the method's own criterion."""
     own, *_ = criteria(scores)
-    return ~scores[own].gt(float("-inf"))
+    return ~np.isfinite(scores[own].astype(float))
 
 
 def counted(by_learner: Mapping[str, str]) -> str:

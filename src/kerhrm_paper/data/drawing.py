@@ -106,10 +106,12 @@ def stack(splits: Sequence[Split]) -> Split:
     auxiliary = None
     if splits[0].auxiliary is not None:
         auxiliary = _stacked(splits, "auxiliary", np.float32)
+    numbers = [split.environment.max(initial=0) for split in splits]
+    is_small = max(numbers) <= np.iinfo(np.int8).max
     return Split(
         x=_stacked(splits, "x", np.float32),
         y=_stacked(splits, "y", np.float32),
-        environment=_stacked(splits, "environment", np.int8),
+        environment=_stacked(splits, "environment", np.int8 if is_small else np.int32),
         auxiliary=auxiliary,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
 from kerhrm_paper.evaluation.statistics import holm
 from kerhrm_paper.evaluation.tables import (
@@ -121,7 +122,7 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     is_reference = scores["method"].str.startswith("ref: ")
     is_first = scores["method"] == FIRST_ITERATION
     is_measured = scores["metric"].isin(RESULTS + OTHERS)
-    scores = scores[~(is_reference | is_first) & is_measured]
+    scores = of_independent_seeds(scores[~(is_reference | is_first) & is_measured])
     own = primary(scores)
     parts = scores["setting"].str.partition(",")
     setting = parts[0]

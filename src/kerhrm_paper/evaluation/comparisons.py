@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
 from kerhrm_paper.evaluation.statistics import holm
 from kerhrm_paper.evaluation.tables import METRICS, RESULTS, primary, stand_ins, where
@@ -50,7 +51,7 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     is_reference = methods.str.startswith("ref: ")
     is_result = scores["metric"].isin(RESULTS)
     is_compared = is_result & ~is_reference
-    scores = scores[primary(scores) & is_compared]
+    scores = of_independent_seeds(scores[primary(scores) & is_compared])
     rows = []
     effects = []
     pairs = _pairs(scores)

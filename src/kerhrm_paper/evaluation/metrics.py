@@ -93,10 +93,10 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
         ``accuracy``: ``train_acc``, ``test_acc`` on the headline's test environments,
         their difference ``generalisation_gap`` and, where there are several test
         environments, ``worst_acc``, the lowest accuracy in one of all; ``mean_error``:
-        ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1) of the
-        mean squared errors of the headline's test environments (paper, section 5), and,
-        of several, ``worst_error``, the largest of all; ``shift`` and ``period``:
-        ``test_acc`` and ``mse`` of every test environment.
+        ``mean_error`` and, of several, ``error_sd``, mean and standard deviation (ddof
+        = 1) of the mean squared errors of the headline's test environments (paper,
+        section 5), and, of several in all, ``worst_error``, the largest of all;
+        ``shift`` and ``period``: ``test_acc`` and ``mse`` of every test environment.
 
     Returns
     -------
@@ -116,10 +116,9 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
     if kind == "period":
         return _by_environment(errors, labels.names, "period={}", "mse")
     of_headline = errors[:, : labels.n_headline]
-    values = {
-        ("", "mean_error"): of_headline.mean(-1),
-        ("", "error_sd"): of_headline.std(-1, ddof=1),
-    }
+    values = {("", "mean_error"): of_headline.mean(-1)}
+    if labels.n_headline > 1:
+        values["", "error_sd"] = of_headline.std(-1, ddof=1)
     if len(labels.names) > 1:
         worst = errors.max(-1)
         values["", "worst_error"] = worst

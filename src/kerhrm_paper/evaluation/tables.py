@@ -10,6 +10,7 @@ import pandas as pd
 
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation import statistics
+from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.runs.arrays import reading
 
 COLUMNS = [
@@ -161,6 +162,7 @@ def make_table(
     """
     rows: list[dict[str, Any]] = []
     keys = [*KEYS, "own"]
+    scores = of_independent_seeds(scores)
     scores = scores.assign(own=primary(scores))
     groups = scores.groupby(keys, sort=False, dropna=False)
     for group_values, group in groups:

@@ -33,6 +33,12 @@ ROW = 0.32  #: inches
 NAME = 22  #: characters of a line of a row's name
 
 
+def is_auxiliary(cells: pd.DataFrame) -> bool:
+    """Whether every setting names both shares, and there is the worst environment."""
+    names_both = cells["setting"].str.fullmatch(SETTING)
+    return bool(names_both.all() and (cells["metric"] == "worst_acc").any())
+
+
 def auxiliary(cells: pd.DataFrame) -> Figure:
     """Accuracy in the worst test environment, by method and how V's relation varies.
 

@@ -5,6 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm.plots.axes import plain
+from kerhrm_paper.evaluation.crossed import SEED
 from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import (
     METHODS,
@@ -18,8 +19,6 @@ from kerhrm_paper.reporting.figures import (
 from kerhrm_paper.reporting.setting_words import in_words
 from kerhrm_paper.reporting.tables import TITLES, results_of
 
-#: of a seed, as ``data=3000,network=3001,clustering=3002``
-SEED = r"data=(?P<data>\d+),network=(?P<network>\d+),clustering=(?P<clustering>\d+)"
 #: what has a seed, in words
 SOURCES = {
     "data": "data",
@@ -29,13 +28,6 @@ SOURCES = {
 #: colour and marker of methods, in turn
 BLUE = METHODS["KerHRM"]
 LOOKS = (BLUE, "o"), ("#D55E00", "^"), ("#009E73", "s")
-
-
-def is_crossed(scores: pd.DataFrame) -> bool:
-    """Whether the seeds of scores are of several sources, each with each."""
-    seeds = scores["seed"].astype(str)
-    is_pair = seeds.str.fullmatch(SEED)
-    return bool(is_pair.any())
 
 
 def crossed(scores: pd.DataFrame) -> Figure:

@@ -3,16 +3,17 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from kerhrm_paper.evaluation.crossed import is_crossed
 from kerhrm_paper.reporting import figures
-from kerhrm_paper.reporting.auxiliary_figure import auxiliary
+from kerhrm_paper.reporting.auxiliary_figure import auxiliary, is_auxiliary
 from kerhrm_paper.reporting.change_figure import changes, parted
-from kerhrm_paper.reporting.crossed_figure import crossed, is_crossed
+from kerhrm_paper.reporting.crossed_figure import crossed
 from kerhrm_paper.reporting.grid_figure import grid, is_grid
 from kerhrm_paper.reporting.iteration_figure import figure2
 from kerhrm_paper.reporting.period_figure import figure3
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.reporting.seed_figure import every_seed
-from kerhrm_paper.reporting.shift_figure import shift
+from kerhrm_paper.reporting.shift_figure import is_shift, shift
 from kerhrm_paper.reporting.version_figure import VERSIONS, versions
 
 MANY = 6  #: changes that make a table a study of changes
@@ -82,9 +83,9 @@ def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure 
         return figure2(cells)
     if first.startswith("period="):
         return figure3(cells, mark)
-    if first.startswith("low="):
+    if is_auxiliary(cells):
         return auxiliary(cells)
-    if "_test=" in first:
+    if is_shift(cells):
         return shift(cells)
     if is_grid(cells):
         return grid(cells)

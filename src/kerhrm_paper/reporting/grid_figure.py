@@ -20,7 +20,7 @@ from kerhrm_paper.reporting.setting_words import in_lines, in_words
 from kerhrm_paper.reporting.tables import TITLES, results_of
 
 #: of a setting's end
-PAIR = r"^(?P<base>.+),alpha=(?P<alpha>[^,]+),cosine_weight=(?P<weight>[^,]+)$"
+PAIR = r"^(?P<base>.+),alpha=(?P<alpha>[\d.e+-]+),cosine_weight=(?P<weight>[\d.e+-]+)$"
 #: colour and marker of a lambda, in turn (Okabe and Ito)
 LOOKS = ("#56B4E9", "o"), ("#0072B2", "s"), ("#000000", "D")
 COLUMNS = 3  #: of panels, at most

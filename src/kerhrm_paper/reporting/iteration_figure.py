@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from kerhrm.plots.axes import plain
 from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.figures import (
     GREY,
@@ -27,6 +28,8 @@ CURVES: dict[str, tuple[str, str, str, Any]] = {
     "test_acc": ("test accuracy", "#0072B2", "s", "-"),
     "d_kl": ("KL divergence", "#009E73", "D", "-"),
 }
+FIGURE_2 = "figure2"  #: the paper's table, and the bound of its data
+CEILING = 0.8
 #: Figure 2's columns, the method of each
 COURSES = {
     "KerHRM (linear predictor)": "our version",
@@ -38,13 +41,15 @@ def figure2(cells: pd.DataFrame) -> Figure:
     """Accuracy, and below it the divergence of the environments, over ``iteration=0``,
     ...
 
-    A column for each of :data:`COURSES` that has cells; both begin with ERM on the
-    reduced features.
+    A column for each of :data:`COURSES` that has cells, else for each method; both
+    begin with ERM on the reduced features.  Data without an attribute have no
+    divergence.
     """
     cells = split(cells, "t")
     cells = cells.astype({"t": int})
-    known = set(cells["method"])
-    methods = [method for method in COURSES if method in known]
+    known = dict.fromkeys(cells["method"])
+    methods = [method for method in COURSES if method in known] or [*known]
+    has_divergence = bool((cells["metric"] == "d_kl").any())
     is_start = cells["t"] == 0
     is_erm = is_start & (cells["method"] == methods[0])
     spans = []
@@ -55,34 +60,39 @@ def figure2(cells: pd.DataFrame) -> Figure:
     widest = max(spans)
     widths = np.clip(spans, widest / 2, None)
     with style():
+        heights = (1.6, 1) if has_divergence else (1.6,)
         figure, grid = subplots(
-            2,
+            len(heights),
             len(methods),
-            figsize=(WIDTH, 3.7),
+            figsize=(WIDTH, 1.1 + sum(heights)),
             sharex="col",
             sharey="row",
-            height_ratios=(1.6, 1),
+            height_ratios=heights,
             width_ratios=widths,
         )
         columns = zip(methods, grid.T, strict=True)
-        for method, (above, below) in columns:
+        for method, axes in columns:
             is_method = cells["method"] == method
             of_version = cells[is_erm | is_method]
             of_version = of_version.sort_values("t")
-            _draw_accuracies(above, of_version)
-            above.set_title(COURSES[method], loc="left")
-            _draw_curve(below, of_version, "d_kl")
-            below.set_xlabel("iteration")
+            _draw_accuracies(axes[0], of_version)
+            title = COURSES.get(method, method)
+            axes[0].set_title(plain(title), loc="left")
+            if has_divergence:
+                _draw_curve(axes[1], of_version, "d_kl")
+            axes[-1].tick_params(labelbottom=True)
+            axes[-1].set_xlabel("iteration")
             ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10])
-            below.xaxis.set_major_locator(ticks)
+            axes[-1].xaxis.set_major_locator(ticks)
         accuracy_axis = grid[0, 0]
         accuracy_axis.set_ylabel("accuracy")
         accuracy_axis.set_ylim(0, 1)
-        divergence_axis = grid[1, 0]
-        divergence_axis.set_ylabel("KL divergence\nof P(Y | C) (nats)")
-        tops = [axis.dataLim.y1 for axis in grid[1]]
-        highest = max(tops)
-        divergence_axis.set_ylim(0, 1.15 * highest)  # room for markers
+        if has_divergence:
+            divergence_axis = grid[1, 0]
+            divergence_axis.set_ylabel("KL divergence\nof P(Y | C) (nats)")
+            tops = [axis.dataLim.y1 for axis in grid[1]]
+            highest = max(tops)
+            divergence_axis.set_ylim(0, 1.15 * highest)  # room for markers
         entries, _ = accuracy_axis.get_legend_handles_labels()
         heading = f"bands: {intervals(cells)}"
         finish(figure, entries, heading=heading, columns=2)
@@ -105,8 +115,9 @@ def _draw_accuracies(axis: Axes, cells: pd.DataFrame) -> None:
             color=GREY,
         )
     axis.axhline(0.5, label="chance", color=GREY, linestyle=":", linewidth=1)
-    label, line = REFERENCES["ref: invariant ceiling"]
-    axis.axhline(0.8, label=label, color=GREY, linestyle=line, linewidth=1)
+    if set(cells["table"]) == {FIGURE_2}:
+        label, line = REFERENCES["ref: invariant ceiling"]
+        axis.axhline(CEILING, label=label, color=GREY, linestyle=line, linewidth=1)
     axis.tick_params(labelbottom=False)
 
 

@@ -55,7 +55,8 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
     cells = where(cells, metric="mse")
     periods = list(dict.fromkeys(cells["period"]))
     every_variant = dict.fromkeys(cells["variant"])
-    variants = [variant for variant in every_variant if UNTESTED not in variant]
+    tested = [variant for variant in every_variant if UNTESTED not in variant]
+    variants = tested or list(every_variant)
     main_title = "no change" if mark else "as in the paper"
     with style():
         size = (WIDTH, 3.2)

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from kerhrm_paper.evaluation.crossed import means_of_all
 from kerhrm_paper.evaluation.tables import stand_ins, where
 from kerhrm_paper.reporting.figures import (
     GREY,
@@ -122,7 +123,8 @@ def _methods(means: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _means(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean result of a table by method and criterion, where there are several."""
+    """Mean result of a table by method and criterion, where there are several; NaN
+    where a run has failed."""
     result, *_ = results_of(scores)
     rows = where(scores, metric=result)
     by_method = rows.groupby("method")
@@ -131,7 +133,7 @@ def _means(scores: pd.DataFrame) -> pd.DataFrame:
     if stand_ins(scores):
         rows = rows.iloc[:0]
     groups = rows.groupby(KEYS, sort=False)
-    means = groups["value"].mean()
+    means = means_of_all(groups["value"])
     means = means.reset_index()
     criteria = means["selection"].replace(SAME)
     return means.assign(selection=criteria)
@@ -148,6 +150,10 @@ def _draw_row(axis: Axes, means: pd.DataFrame, y: int) -> None:
     lowest = honest.min()
     highest = honest.max()
     axis.hlines(y, lowest, highest, color="0.85", linewidth=7, zorder=1)
+    failed = means.loc[means["value"].isna(), "selection"]
+    if len(failed):
+        words = f"failed: {', '.join(failed)}"
+        axis.text(0.5, y, words, transform=axis.get_yaxis_transform(), **ABSENT)
     for number, (criterion, (colour, marker)) in enumerate(LOOKS.items()):
         share = (number + 0.5) / len(LOOKS)
         place = share - 0.5

@@ -48,7 +48,14 @@ SOURCES = {
     "fallback:adult": "stand-ins for Adult",
 }
 #: parts of a setting, as ``r_test=0.10,environments=one``
-SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
+SETTING = r"(?P<name>[er]_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
+
+
+def is_shift(cells: pd.DataFrame) -> bool:
+    """Whether every row is the accuracy in a test environment."""
+    is_share = cells["setting"].str.fullmatch(SETTING)
+    is_accuracy = cells["metric"] == "test_acc"
+    return bool((is_share & is_accuracy).all())
 
 
 def shift(cells: pd.DataFrame) -> Figure:

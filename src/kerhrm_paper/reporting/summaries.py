@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm_paper.evaluation.crossed import means_of_all
 from kerhrm_paper.evaluation.endpoints import part_of
 from kerhrm_paper.evaluation.tables import RESULTS, WORST, primary
 from kerhrm_paper.reporting.tables import results_of
@@ -38,17 +39,28 @@ def answer(cells: pd.DataFrame, endpoints: pd.DataFrame | None = None) -> pd.Dat
     is_result = cells["metric"].isin(RESULTS)
     rows = cells[is_of_paper & is_result]
     is_worst = rows["metric"].isin(WORST)
-    means = rows["mean"]
-    here = means.mask(is_worst)
-    worst = means.where(is_worst)
-    rows = rows.assign(here=here, worst=worst)
-    columns = ["here", "paper", "worst"]
-    means = rows.pivot_table(columns, "method", "table", sort=False)
+    as_printed = rows[~is_worst]
+    columns = {
+        "here": _by_table(as_printed, "mean"),
+        "paper": _by_table(as_printed.dropna(subset=["paper"]), "paper"),
+        "worst": _by_table(rows[is_worst], "mean"),
+    }
+    means = pd.concat(columns, axis=1)
+    means = means.reindex(rows["method"].drop_duplicates())
     means = means.swaplevel(axis=1)
     means = means.sort_index(axis=1)
     means = means.rename_axis(None)
     means = means.rename_axis([None, None], axis=1)
-    return means.map(_number)
+    return means.fillna("")
+
+
+def _by_table(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Means over the settings, by method and table, with three decimals; ``failed``
+    where a setting has no value."""
+    groups = rows.groupby(["method", "table"], sort=False)
+    means = means_of_all(groups[column])
+    texts = means.map("{:.3f}".format, na_action="ignore")
+    return texts.fillna("failed").unstack("table")
 
 
 def _stands_apart(cells: pd.DataFrame, endpoints: pd.DataFrame | None) -> pd.Series:
@@ -63,18 +75,13 @@ def _stands_apart(cells: pd.DataFrame, endpoints: pd.DataFrame | None) -> pd.Ser
     return is_apart
 
 
-def _number(value: float) -> str:
-    """With three decimals; empty where there is none."""
-    return "" if pd.isna(value) else f"{value:.3f}"
-
-
 def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     """Means over the settings by selection criterion, of methods that several have
     chosen for.
 
     The oracle chooses on test points: a bound, not a result.  The training accuracy
     next to a test accuracy shows a method that is worse than its features allow on
-    both.
+    both.  NaN where a setting has no value.
     """
     metrics = [*results_of(cells), "train_acc"]
     is_shown = cells["metric"].isin(metrics)
@@ -84,8 +91,14 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     rows = rows[n_criteria > 1]
     if rows.empty:
         return rows
-    index = ["metric", "method"]
-    wide = rows.pivot_table("mean", index, "selection", sort=False)
+    order = [*dict.fromkeys(rows["metric"])]
+    by_metric = rows.sort_values(
+        "metric", key=lambda names: names.map(order.index), kind="stable"
+    )
+    keys = ["metric", "method", "selection"]
+    groups = by_metric.groupby(keys, sort=False)
+    means = means_of_all(groups["mean"])
+    wide = means.unstack("selection", sort=False)
     return wide[_in_order(wide)]
 
 

@@ -76,12 +76,12 @@ def verify(run: Run, reference: Path) -> Verification:
     Raises KerhrmError if nothing is published at that preset, the run has none of those
     tables, or a file is damaged or has changed since it was made.
     """
+    published = stored(reference, run.preset())
     published_folder = reference.resolve()
     own_folder = run.folder.resolve()
     if own_folder.is_relative_to(published_folder):
         problem = f"{run.folder} is published itself"
         raise KerhrmError(problem, "name the folder of a run, as results/fresh")
-    published = stored(reference, run.preset())
     made = [table for table in published if table in run.tables]
     if not made:
         problem = f"{run.folder} has no table that is published"

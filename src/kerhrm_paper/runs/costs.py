@@ -166,7 +166,7 @@ def place(file: str) -> str:
         return f"{data}/{learner}/{t}"
     if path.name in ("predictions.npz", "heterogeneity.npz", "scores.csv"):
         return "/".join(folders[-2:])
-    name, _, _ = path.name.partition(".")
+    name = PurePath(path.name.removesuffix(".gz")).stem
     return name.removesuffix("-comparisons")  # which the job of a table writes, too
 
 

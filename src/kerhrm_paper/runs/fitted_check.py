@@ -20,7 +20,10 @@ NUMPY_FLOATS = (torch.float16, torch.float32, torch.float64)
 
 
 def check_fitted(
-    fitted: Any, learner: Mapping[str, Any], problem: Problem | None, n_points: int
+    fitted: Any,
+    learner: Mapping[str, Any],
+    problem: Problem | None,
+    sizes: tuple[int, int],
 ) -> None:
     """Refuse what is no trained method, or lacks an output.
 
@@ -32,8 +35,8 @@ def check_fitted(
         Its ``outputs``, and whether it ``infers`` and ``iterates``.
     problem : Problem, optional
         The reduced features, where the method has them.
-    n_points : int
-        Those of training and of validation.
+    sizes : two ints
+        Numbers of training and of validation points.
     """
     if not isinstance(fitted, Fitted):
         text = f"train must return a Fitted; got {_kind(fitted)}"
@@ -54,7 +57,7 @@ def check_fitted(
     if fitted.environments is None and learner["infers"]:
         text = "its Fitted has no environments, but its Method declares infers=True"
         raise KerhrmError(text, "add environments=..., or declare infers=False")
-    _check_environments(fitted.environments, n_points)
+    _check_environments(fitted.environments, sizes)
     _check_chosen(fitted)
     if learner["iterates"]:
         _check_iterations(fitted)
@@ -83,10 +86,11 @@ def _check_directions(fitted: Fitted, problem: Problem | None) -> None:
             raise KerhrmError(text, hint)
 
 
-def _check_environments(memberships: Any, n_points: int) -> None:
-    """Refuse memberships of another type or shape."""
+def _check_environments(memberships: Any, sizes: tuple[int, int]) -> None:
+    """Refuse memberships of another type or shape, or of no point of a part."""
     if memberships is None:
         return
+    n_points = sum(sizes)
     is_matrix = isinstance(memberships, Tensor) and memberships.ndim == 2
     has_rows = is_matrix and len(memberships) == n_points
     if not has_rows or memberships.shape[1] == 0:
@@ -108,6 +112,11 @@ def _check_environments(memberships: Any, n_points: int) -> None:
         text = "environments of its Fitted must be memberships from 0 to 1"
         text += f"; got {lowest:.4g} to {highest:.4g}"
         raise KerhrmError(text, hint)
+    parts = zip(("training", "validation"), known.split(sizes), strict=True)
+    for part, of_part in parts:
+        if len(of_part) and float(of_part.max()) < ROUNDING:
+            text = f"environments of its Fitted hold no {part} point"
+            raise KerhrmError(text, hint)
 
 
 def _check_chosen(fitted: Fitted) -> None:

@@ -87,9 +87,9 @@ def predict(
     try:
         y_train = replicates.read("train", s, "y")
         y_validation = replicates.read("validation", s, "y")
-        n_points = len(y_train) + len(y_validation)
+        sizes = len(y_train), len(y_validation)
         problem = replicates.problems[s]
-        check_fitted(fitted, learner, problem, n_points)
+        check_fitted(fitted, learner, problem, sizes)
         return _predictions(replicates, s, fitted, learner)
     except KerhrmError as error:
         text = f"learner {learner['name']}: {error.problem}"

@@ -204,7 +204,7 @@ def binary(r2: float, seed: int) -> DataFrame:
     drawn = 2.0 * positive - 1
     true = labels.astype(float)
     targets = np.vstack([true, drawn])
-    gain, *null_gains = gains(psi, targets, OPTIONS, seed)
+    gain, *null_gains = gains(psi, targets, len(targets), OPTIONS, seed)
     null = np.array(null_gains)
     is_larger = null >= gain
     larger = 1 + is_larger.sum()

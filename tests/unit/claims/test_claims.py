@@ -12,7 +12,7 @@ from refusals import refusal
 from sklearn.linear_model import LinearRegression
 
 from kerhrm_paper.claims import small_runs
-from kerhrm_paper.claims.check import evaluate
+from kerhrm_paper.claims.check import ScoreFiles, evaluate
 from kerhrm_paper.claims.comparison import Comparison, all_of, at_least
 from kerhrm_paper.claims.declare import CLAIMS, NUMBERS, Claim, Function, claim
 from kerhrm_paper.claims.evidence import Evidence, Quantities
@@ -398,3 +398,16 @@ def test_a_claim_has_number_place_and_statement_of_its_docstring() -> None:
     assert declared.where == "Theorem 4.1"
     statement = "L_c is a rate and a distortion: I(I;J) + E d / (2 sigma^2)"
     assert declared.statement == statement
+
+
+def test_a_table_with_a_point_in_its_name_is_no_table_of_the_paper(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "scores"
+    folder.mkdir()
+    for name, value in (("table1", 1.0), ("table1.half", 0.5)):
+        frame = pd.DataFrame({"value": [value]})
+        frame.to_csv(folder / f"{name}.csv.gz", index=False)
+    tables = ScoreFiles(tmp_path)
+    assert set(tables) == {"table1", "table1.half"}
+    assert tables["table1"]["value"].tolist() == [1.0]

@@ -129,3 +129,9 @@ def test_candidates_that_fail_among_others_have_their_reason(
     assert line == "houses: 1 of 3 candidates failed: line 3: ValueError: no."
     assert contest.notices == []
     assert capsys.readouterr().out == f"search: {line}\n"
+
+
+def test_an_infinite_score_is_no_score() -> None:
+    """That of memberships without any point."""
+    infinite = scores(['{"a": 1}', '{"a": 2}'], [float("inf"), float("inf")])
+    assert all_failed(infinite)

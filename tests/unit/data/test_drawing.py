@@ -119,3 +119,11 @@ def test_points_are_arrays_of_real_numbers(points: Any, told: str) -> None:
 
     with refusal(f"draw {told}"):
         draw_parts(draw, [0], {"train": [()]})
+
+
+def test_there_may_be_more_environments_than_a_byte_counts() -> None:
+    def draw(random: np.random.Generator, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        return random.standard_normal((1, 2)), np.ones(1)
+
+    parts = draw_parts(draw, (0,), {"test": [()] * 300})
+    assert_array_equal(parts["test"].environment[0], np.arange(300))

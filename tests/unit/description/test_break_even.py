@@ -5,6 +5,7 @@ import pytest
 from described_tables import sorted_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from kerhrm.description.break_even import Losses, break_even, share_above
 from kerhrm.description.power import STANDARD_ERRORS, smallest_changes
@@ -155,3 +156,17 @@ def test_hidden_changes_go_by_the_share_that_the_pretest_sees() -> None:
     assert visible == pytest.approx(0.65)
     unseen = smallest_changes(rows, 2.0, 2.0)
     assert unseen["hidden"].isna().all()
+
+
+def test_columns_of_weighted_rows_are_those_of_repeated_rows() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(80, 2))
+    x[:, 1] += x[:, 0]
+    y = random.normal(size=80)
+    counts = random.integers(1, 4, 80)
+    weighted = sorted_rows(x, y, weights=counts.astype(float))
+    repeated = sorted_rows(np.repeat(x, counts, axis=0), np.repeat(y, counts))
+    expected = smallest_changes(repeated, 2.0, 2.0, visible=0.65)
+    table = smallest_changes(weighted, 2.0, 2.0, visible=0.65)
+    for column in ("sd", "slope", "hidden"):
+        assert_allclose(table[column].sort_index(), expected[column].sort_index())

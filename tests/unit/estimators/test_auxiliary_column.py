@@ -321,3 +321,19 @@ def test_columns_without_a_use_are_refused(labels: Any) -> None:
     for method in (model.predict_environment_proba, model.report):
         with refusal("the fit had no auxiliary columns"):
             method(labels.x, labels.y, auxiliary=labels.hidden)
+
+
+def test_errors_are_called_by_the_rows_that_they_are_of() -> None:
+    """With a column the comparison is on the validation rows."""
+    random = np.random.default_rng(0)
+    z = random.random(500)
+    x = random.normal(size=(500, 2))
+    slope = np.where(z < 0.3, -1.5, 1.5)
+    y = x[:, 0] + slope * x[:, 1] + 0.3 * random.normal(size=500)
+    model = KerHRMRegressor(
+        k=3, network=(8,), n_init=1, random_state=0, if_not_better="fit"
+    )
+    model.fit(x, y, auxiliary=z)
+    cost = model.report(x, y).facts["cost of KerHRM"]
+    assert "its error, on validation rows alone, is" in cost
+    assert len(model._losses["weights"]) == 100

@@ -138,7 +138,7 @@ def test_a_person_reads_it_in_a_minute(described: Description) -> None:
     better = "KerHRM" if found.now > found.share else "ERM, the ordinary model,"
     assert f"for rows mixed like these {better} predicts better" in lines[0]
     assert "<i>" not in described.to_html()
-    assert "hidden, as these" in described.to_html()
+    assert "in a hidden fifth" in described.to_html()
     assert "b &lt;i&gt;" in described._repr_html_()
 
 

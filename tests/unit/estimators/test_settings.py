@@ -325,3 +325,11 @@ def test_parameters_that_are_set_after_a_fit_change_no_environments() -> None:
     model.set_params(options=changed, k=7)
     found = model.predict_environment_proba(X, CLASS)
     assert_array_equal(found, expected)
+
+
+def test_nor_the_number_that_a_report_names(slopes: Any) -> None:
+    model = KerHRMRegressor(k=5, network=(64,), random_state=0, if_not_better="fit")
+    model.fit(slopes.x, slopes.y)
+    before = model.report(slopes.x, slopes.y).facts["environments"]
+    model.set_params(n_environments=5)
+    assert model.report(slopes.x, slopes.y).facts["environments"] == before

@@ -315,3 +315,19 @@ def test_an_environment_without_points_does_not_count() -> None:
     assert values[0] == pytest.approx(of_two[0])
     assert math.isnan(float(values[1]))
     assert values[2] == pytest.approx(of_three[2])
+
+
+def test_one_environment_has_no_deviation_of_errors() -> None:
+    """A single number has none, which is no failure."""
+    outputs = draw(0)
+    for n_headline, names in ((1, NAMES), (2, NAMES), (1, ["all"])):
+        environment = ENVIRONMENT if len(names) > 1 else np.zeros(9, dtype=int)
+        of_task = replace(
+            labels("regression"),
+            n_headline=n_headline,
+            names=names,
+            test_environment=environment,
+        )
+        values = metrics(outputs, of_task, "mean_error")
+        assert all(np.isfinite(numbers).all() for numbers in values.values())
+        assert (("", "error_sd") in values) == (n_headline > 1)

@@ -95,3 +95,13 @@ def test_a_column_named_as_the_target_keeps_a_bar_of_its_own(labels: Any) -> Non
     ax = kerhrm.plots.importance(model, x, labels.y)
     names = ticks(ax)
     assert sorted(names) == ["answer (target)", "shade", "target answer (target)"]
+
+
+def test_a_column_whose_name_is_a_number_is_that_column(labels: Any) -> None:
+    x = pd.DataFrame(np.asarray(labels.x))
+    numbered = x.set_axis(range(1, 1 + x.shape[1]), axis=1)
+    groups = np.where(labels.hidden, "a", "b")
+    ax = kerhrm.plots.relation(groups, numbered, labels.y, feature=1)
+    assert ax.get_xlabel() == "1"
+    by_position = kerhrm.plots.relation(groups, labels.x, labels.y, feature=1)
+    assert by_position.get_xlabel() == str(labels.x.columns[1])

@@ -95,3 +95,29 @@ def test_options_of_a_method_stand_together() -> None:
     assert found["method"].tolist() == ["EIIL", "EIIL", "IRM"]
     assert found["option"].tolist() == ["steps", "loss", "penalty_weight"]
     assert found["oracle"].tolist() == ["20", "logistic", ""]
+
+
+def failing(cells: pd.DataFrame, method: str, setting: str) -> pd.DataFrame:
+    """Cells in which a method has failed in a setting."""
+    cells = cells.copy()
+    is_failed = (cells["method"] == method) & (cells["setting"] == setting)
+    assert is_failed.any()
+    cells.loc[is_failed, "mean"] = float("nan")
+    cells.loc[is_failed, "verdict"] = "failed"
+    return cells
+
+
+def test_a_method_that_failed_in_a_setting_has_no_mean() -> None:
+    """That of the other settings might be the better one."""
+    cells = REFERENCE.cells("table1")
+    whole = summaries.answer(cells)
+    found = summaries.answer(failing(cells, "EIIL", "r2=0.7"))
+    for column in ("here", "worst"):
+        assert found.loc["EIIL", ("table1", column)] == "failed"
+    assert (
+        found.loc["EIIL", ("table1", "paper")] == whole.loc["EIIL", ("table1", "paper")]
+    )
+    assert_frame_equal(found.drop(index="EIIL"), whole.drop(index="EIIL"))
+    by_criterion = summaries.criteria(failing(cells, "EIIL", "r2=0.7"))
+    assert by_criterion.loc[("test_acc", "EIIL")].isna().all()
+    assert by_criterion.loc[("test_acc", "HRM")].notna().any()

@@ -114,6 +114,9 @@ def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
         ("a/paper/houses+h=1.5/erm/predictions.npz", "houses+h=1.5/erm"),
         ("a/paper/scores/table1.csv.gz", "table1"),
         ("a/paper/tables/table1-comparisons.csv", "table1"),
+        ("a/paper/tables/v1.2-comparisons.csv", "v1.2"),
+        ("a/paper/scores/v1.2.csv.gz", "v1.2"),
+        ("a/paper/notebooks/v1.2.ipynb", "v1.2"),
         ("paper/config.yaml", "config"),
     ],
 )

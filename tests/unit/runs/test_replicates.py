@@ -304,3 +304,14 @@ def test_iterations_that_are_declared_are_there(tmp_path: Path) -> None:
     assert memberships is not None
     total = memberships.sum((1, 2))
     assert total.tolist() == [0, 2 * N]
+
+
+@pytest.mark.parametrize("part", ["training", "validation"])
+def test_memberships_hold_points_of_both_parts(part: str, tmp_path: Path) -> None:
+    """Those of none would have an infinite score."""
+    ours, _ = replicates(tmp_path)
+    memberships = torch.ones(N + M, 2)
+    rows = slice(0, N) if part == "training" else slice(N, None)
+    memberships[rows] = 0
+    with refusal(f"environments of its Fitted hold no {part} point; give every point"):
+        predict(ours, 0, inferred(memberships), LEARNER | {"infers": True})
