@@ -51,6 +51,8 @@ ABSENT: dict[str, Any] = {
     "va": "center",
     "backgroundcolor": "white",
 }
+#: words in a row some of whose criteria have no mean
+FAILED: dict[str, Any] = {"color": GREY, "fontsize": 6, "ha": "left", "va": "center"}
 #: columns of criteria and methods
 KEYS = ["method", "selection"]
 
@@ -150,10 +152,10 @@ def _draw_row(axis: Axes, means: pd.DataFrame, y: int) -> None:
     lowest = honest.min()
     highest = honest.max()
     axis.hlines(y, lowest, highest, color="0.85", linewidth=7, zorder=1)
-    failed = means.loc[means["value"].isna(), "selection"]
-    if len(failed):
-        words = f"failed: {', '.join(failed)}"
-        axis.text(0.5, y, words, transform=axis.get_yaxis_transform(), **ABSENT)
+    n_failed = int(means["value"].isna().sum())
+    if n_failed:
+        transform = axis.get_yaxis_transform()
+        axis.text(0.02, y, f"{n_failed} failed", transform=transform, **FAILED)
     for number, (criterion, (colour, marker)) in enumerate(LOOKS.items()):
         share = (number + 0.5) / len(LOOKS)
         place = share - 0.5

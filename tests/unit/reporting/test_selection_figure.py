@@ -80,12 +80,8 @@ def test_a_criterion_with_a_failed_run_has_no_mark(
     table = scores["table1"].copy()
     is_failed = table["method"] == "EIIL"
     is_failed &= table["selection"] == "pooled validation"
-    first = table[is_failed].index[0]
-    table.loc[first, "value"] = np.nan
-    metric = table.loc[first, "metric"]
     is_own = is_failed & (table["metric"] == "test_acc")
     table.loc[table[is_own].index[0], "value"] = np.nan
-    assert metric
     figure = selection({**scores, "table1": table})
     words = [text.get_text() for text, _ in drawn_words(figure)]
-    assert "failed: pooled validation" in words
+    assert "1 failed" in words
