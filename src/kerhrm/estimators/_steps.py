@@ -266,9 +266,10 @@ def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
     draws = n
     if inputs.units is not None:
         draws = int(inputs.units.sum())
-    if draws < 2 * n_environments:
-        problem = f"n_samples: {n} training rows are too few"
-        hint = "give more rows, or n_environments=1"
+    if draws < 2 * n_environments or n < n_environments:
+        problem = f"n_samples: {n} different training rows are too few"
+        hint = "give more rows (copies, and those of hardly any weight, do not count)"
+        hint += ", or ask for fewer environments"
         raise KerhrmError(f"{problem} for {n_environments} environments", hint)
     most = max(1, n // n_environments)
     numbers = options.k

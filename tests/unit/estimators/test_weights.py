@@ -345,3 +345,14 @@ def test_scores_of_iterations_are_those_of_weighted_rows() -> None:
     assert row["train_score"] == pytest.approx(model.score(x, label, weights))
     assert row["train_score"] != pytest.approx(model.score(x, label))
     assert row["validation_score"] == pytest.approx(model.score(*others))
+
+
+def test_one_weight_beyond_all_others_leaves_one_row(labels: Any) -> None:
+    """That is told, not a number of environments."""
+    n = len(labels.y)
+    weights = np.ones(n)
+    weights[0] = 1e12
+    numbers = np.arange(n, dtype=float)
+    model = KerHRMRegressor(**SMALL, pretest=False)
+    with refusal("1 different training rows are too few for 2 .* hardly any weight"):
+        model.fit(labels.x, numbers, sample_weight=weights)
