@@ -79,9 +79,9 @@ def test_gains_do_not_depend_on_how_many_sets_are_fitted_at_once(
     features = orthonormal(entries)
     residuals = random.standard_normal((23, 200))
     options = statistic.HeterogeneityOptions()
-    together = list(statistic.gains(features, residuals, options, 0))
+    together = list(statistic.gains(features, residuals, 23, options, 0))
     monkeypatch.setattr(statistic, "AT_ONCE", 1)
-    one_by_one = list(statistic.gains(features, residuals, options, 0))
+    one_by_one = list(statistic.gains(features, residuals, 23, options, 0))
     assert len(together) == 23
     np.testing.assert_allclose(together, one_by_one, rtol=0, atol=1e-12)
     assert max(together) > 0
@@ -100,7 +100,8 @@ def test_few_sets_are_fitted_ahead_of_the_one_that_is_asked_for(
     random = np.random.default_rng(0)
     features = random.standard_normal((100, 2))
     residuals = random.standard_normal((40, 100))
-    gains = statistic.gains(features, residuals, statistic.HeterogeneityOptions(), 0)
+    options = statistic.HeterogeneityOptions()
+    gains = statistic.gains(features, residuals, 40, options, 0)
     for _ in range(5):
         next(gains)
     assert sum(fitted) == 8

@@ -148,7 +148,7 @@ def test_what_is_wrong_is_named(case: str) -> None:
     "model",
     [
         ERM(learning_rate=1e20, random_state=0),
-        IRM(penalty_weight=1e300, random_state=0),
+        IRM(learning_rate=1e20, random_state=0),
     ],
 )
 def test_a_diverged_training_is_warned_of(model: Any) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -202,20 +201,6 @@ def test_without_a_usable_start_nothing_is_gained() -> None:
     residuals = random.standard_normal((3, 60))
     gained = list(gains(features, residuals, 3, never, 0))
     assert gained == [0, 0, 0]
-
-
-def test_gains_are_the_same_however_many_are_computed_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    random = np.random.default_rng(0)
-    entries = random.standard_normal((90, 3))
-    features = orthonormal(entries)
-    residuals = random.standard_normal((30, 90))
-    options = HeterogeneityOptions(n_init=3)
-    together = list(gains(features, residuals, 30, options, 0))
-    monkeypatch.setattr("kerhrm.heterogeneity.statistic.AT_ONCE", 1)
-    one_by_one = list(gains(features, residuals, 30, options, 0))
-    assert_allclose(one_by_one, together, rtol=1e-9)
 
 
 def test_a_test_that_ends_early_draws_few_permutations() -> None:
