@@ -217,8 +217,9 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
     ) -> np.ndarray:
         """KerHRM's outputs (n,) of training points as if it had not seen them.
 
-        Of labels what the direction gains by a fifth of the points is taken off; of
-        numbers residuals are divided by 1 - k / n, as in generalised cross-validation.
+        Of labels what the direction gains by a fifth of the draws is taken off; of
+        numbers residuals are divided by 1 - k / n, as in generalised cross-validation,
+        with n draws.
         """
         inputs = prepared.inputs
         problem = prepared.problem
@@ -235,7 +236,9 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
             residuals = (y - outputs) / (1 - k / n)
             return (y - residuals).numpy()
         seen = final.predict(problem.psi_train, problem.f0_train)
-        unseen = left_out(problem, environments, final, prepared.options)
+        unseen = left_out(
+            problem, environments, final, prepared.options, units=inputs.units
+        )
         overfit = (seen - unseen).double()
         return (outputs - overfit.cpu()).numpy()
 

@@ -1,5 +1,6 @@
 """What KerHRM's direction says of training rows that it has not seen."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -20,12 +21,15 @@ def left_out(
     environments: Memberships,
     final: Direction,
     options: KerHRMOptions,
+    units: Tensor | None = None,
 ) -> Tensor:
     """Outputs (n,) of training points, by directions learned without them.
 
-    Every fifth point is left out in turn.  Points are sorted by their values, so that
-    the parts are alike, and no seed draws them.  Features, k, alpha and the points'
-    environments stay those of the fit: only the k coefficients are learned again.
+    Every fifth draw is left out in turn.  Points are sorted by their values, so that
+    the parts are alike, and no seed draws them.  Of a point that stands for several
+    equal draws the others stay, and its output is the mean over its draws.  Features,
+    k, alpha and the points' environments stay those of the fit: only the k coefficients
+    are learned again.
 
     Parameters
     ----------
@@ -37,34 +41,50 @@ def left_out(
         That direction.
     options : KerHRMOptions
         Of Algorithm 1.
+    units : Tensor, (n,), optional
+        Equal draws that each point stands for; by default one.
     """
     ridge = max(options.ridge, RIDGE)
     update = {"alpha": [final.alpha], "ridge": ridge}
     options = options.model_copy(update=update)
-    n = len(problem.y)
-    numbers = torch.arange(n, device=problem.y.device)
-    part = numbers % FOLDS
     outputs = torch.zeros_like(problem.y)
-    for fold in part.unique():
-        out = part == fold
-        kept = ~out
-        theta = _learned(problem, environments, kept, options)
+    for share in _left_out_shares(problem.y, units):
+        out = share > 0
+        theta = _learned(problem, environments, 1 - share, options)
         others = replace(final, theta=theta)
         psi = problem.u[out] * problem.s
         f = others.predict(psi, problem.f0_train[out])
-        outputs[out] = f.to(outputs)
+        outputs[out] += share[out] * f.to(outputs)
     return outputs
+
+
+def _left_out_shares(y: Tensor, units: Tensor | None) -> Iterator[Tensor]:
+    """Share (n,) of each point's draws that a part leaves out, by part.
+
+    Draws are numbered through; the number's remainder is its part.
+    """
+    draws = torch.ones_like(y) if units is None else units.to(y)
+    ends = draws.cumsum(0)
+    starts = ends - draws
+    for fold in range(FOLDS):
+        before_end = torch.floor((ends - 1 - fold) / FOLDS)
+        before_start = torch.floor((starts - 1 - fold) / FOLDS)
+        of_fold = before_end - before_start
+        if bool((of_fold > 0).any()):
+            yield of_fold / draws
 
 
 def _learned(
     problem: Problem,
     environments: Memberships,
-    points: Tensor,
+    kept: Tensor,
     options: KerHRMOptions,
 ) -> Tensor:
-    """Direction (k_max,) of some training points (n,), with their memberships in one
-    candidate."""
-    weights = None if problem.weights is None else problem.weights[points]
+    """Direction (k_max,) of the training points, of each of which a share (n,) is kept,
+    with their memberships in one candidate."""
+    points = kept > 0
+    kept = kept[points]
+    weights = None if problem.weights is None else problem.weights[points] * kept
     some = replace(
         problem,
         u=problem.u[points],
@@ -74,7 +94,7 @@ def _learned(
     )
     members = Memberships(
         environments.k,
-        environments.train[points],
+        environments.train[points] * kept[:, None],
         environments.validation,
         environments.degenerate,
     )

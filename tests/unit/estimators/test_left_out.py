@@ -1,5 +1,6 @@
 """What the guard of labels looks at: all rows, by models that have not seen them."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,33 @@ def test_a_row_has_no_part_in_its_own_output() -> None:
     torch.testing.assert_close(after[changed], expected, rtol=0, atol=0)
     next_row = after[1]
     assert not torch.equal(next_row, before[1])
+
+
+def test_draws_of_a_point_are_left_out_as_equal_rows_are() -> None:
+    problem, one = problem_of(20, 3, 2)
+    random = np.random.default_rng(3)
+    units = torch.from_numpy(random.integers(1, 8, 20))
+    options = KerHRMOptions(k=[3], alpha=[0.0], ridge=1e-12)
+    final = final_of(problem, one, options)
+
+    def repeated(values: torch.Tensor) -> torch.Tensor:
+        return values.repeat_interleave(units, dim=0)
+
+    rows = replace(
+        problem,
+        u=repeated(problem.u),
+        f0_train=repeated(problem.f0_train),
+        y=repeated(problem.y),
+    )
+    members = replace(one, train=repeated(one.train))
+    of_rows = left_out(rows, members, final, options)
+    weights = units / units.double().mean()
+    weighted = replace(problem, weights=weights)
+    members = replace(one, train=one.train * weights[:, None])
+    of_points = left_out(weighted, members, final, options, units)
+    parts = torch.split(of_rows, units.tolist())
+    expected = torch.stack([part.mean() for part in parts])
+    torch.testing.assert_close(of_points, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_what_cannot_be_told_is_wrong_in_half_of_the_rows() -> None:
