@@ -56,8 +56,9 @@ class PermutationOptions(Options):
 
 
 def _fewest(level: float) -> int:
-    """Permutations that reach a p-value."""
-    return math.ceil(1 / level - 1e-9) - 1
+    """Permutations that reach a p-value; of a tiny one more than can be asked for."""
+    reciprocal = min(1 / level, 1e9)
+    return math.ceil(reciprocal - 1e-9) - 1
 
 
 class HeterogeneityOptions(PermutationOptions):

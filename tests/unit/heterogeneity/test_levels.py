@@ -75,6 +75,15 @@ def test_fewer_are_refused_with_the_number(
     options(**given | {"n_permutations": least})
 
 
+@BOTH
+def test_a_level_that_takes_too_many_is_refused(
+    options: type[PermutationOptions],
+) -> None:
+    for level in (1e-7, 5e-324):
+        with refusal("n_permutations=9.*: must be less than or equal to 1000000"):
+            options(level=level)
+
+
 def test_a_level_of_zero_detects_nothing_and_is_taken() -> None:
     assert HeterogeneityOptions(level=0.0).n_permutations == 39
     assert AuxiliaryOptions(n_permutations=None, level=0.001).n_permutations is None
