@@ -30,6 +30,7 @@ MOST_GROUPS = 12  #: of a report, that are printed
 ENVIRONMENT = re.compile(r"environment \d+")  #: name of an inferred one
 
 WHOLE = {"rows": "{:.0f}".format}  #: sums of memberships
+HARDLY_ANY = 1e-6  #: rows of a group, by the sum of their memberships
 PREDICT_IS_ERM = "ERM (predict)"  #: column of errors where KerHRM does not predict
 
 #: p-values between which the verdict is near its limit
@@ -189,11 +190,11 @@ def compare(
     weights = members.sum(1)
     errors = [point_losses(f, y, task) for f in outputs.values()]
     sums = members @ np.stack(errors, axis=1)
-    positive_weights = np.maximum(weights, 1e-300)
+    positive_weights = np.maximum(weights, HARDLY_ANY)
     means = sums / positive_weights[:, None]
     table = pd.DataFrame(means, [ALL, *groups], [*outputs])
     table.insert(0, "rows", weights)
-    return table[weights > 0]
+    return table[weights > HARDLY_ANY]
 
 
 def doubts(

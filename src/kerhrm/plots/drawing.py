@@ -12,6 +12,8 @@ from kerhrm.plots.axes import entry, legend, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+HARDLY_ANY = 1e-6  #: rows of an environment, by the sum of their memberships
+
 
 def points(
     ax: "Axes",
@@ -47,7 +49,8 @@ def points(
             zorder=2 + 0.01 * behind,
             label=entry(f"{name} (likeliest for {share:.0%})"),
         )
-        if lines:
+        has_rows = memberships[:, e].sum() > HARDLY_ANY
+        if lines and has_rows:
             line = LinearRegression()
             line.fit(x[:, None], y, sample_weight=memberships[:, e])
             ends = np.array([x.min(), x.max()])

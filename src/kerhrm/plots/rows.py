@@ -116,6 +116,11 @@ def relation(
         ax.set_ylabel(plain(rows.target))
         return ax
     classes = getattr(model, "classes_", np.unique(rows.y))
+    is_known = np.isin(rows.y, classes)
+    if not is_known.all():
+        label = rows.y[~is_known].tolist()[0]
+        problem = f"label {shown(label)} was not among those of the fit"
+        raise KerhrmError(problem, f"give y in its labels, {shown(classes.tolist())}")
     second_class = rows.y == classes[-1]
     _draw_shares(ax, rows, column, second_class, bins)
     ax.set_ylim(-0.05, 1.05)
@@ -124,13 +129,28 @@ def relation(
     return ax
 
 
+def _parts(column: np.ndarray, bins: int) -> np.ndarray:
+    """Part (n,) of each value of a column: equally many rows, but for a value that more
+    rows have, which is a part of its own."""
+    distinct, of_value, counts = np.unique(
+        column, return_inverse=True, return_counts=True
+    )
+    if len(distinct) <= bins:
+        return of_value
+    is_frequent = counts > len(column) / bins
+    parts = of_value.copy()
+    rest = ~is_frequent[of_value]
+    n_left = max(1, bins - int(is_frequent.sum()))
+    of_rest = pd.qcut(column[rest], n_left, labels=False, duplicates="drop")
+    parts[rest] = len(distinct) + of_rest
+    return parts
+
+
 def _draw_shares(
     ax: "Axes", rows: Rows, column: np.ndarray, second_class: np.ndarray, bins: int
 ) -> None:
     """Draw the share of a class over a column (n,), in each environment."""
-    distinct, bin_of_row = np.unique(column, return_inverse=True)
-    if len(distinct) > bins:
-        bin_of_row = pd.qcut(column, bins, labels=False, duplicates="drop")
+    bin_of_row = _parts(column, bins)
     table = pd.DataFrame({"bin": bin_of_row, "x": column, "second": second_class})
     table["x"] = table.groupby("bin")["x"].transform("mean")
     likeliest = rows.memberships.argmax(1)

@@ -88,7 +88,9 @@ def in_category_order(labels: Any, names: list[str]) -> list[str]:
     for place, category in enumerate(dtype.categories):
         name = str(category) or "''"
         places[name] = place
-    return sorted(names, key=places.__getitem__)
+        if isinstance(category, float) and category.is_integer():
+            places.setdefault(str(int(category)), place)  # as labels are called
+    return sorted(names, key=lambda name: places.get(name, len(places)))
 
 
 def _factorise(values: np.ndarray, what: str) -> tuple[np.ndarray, list[Any]]:

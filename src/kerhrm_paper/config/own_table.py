@@ -184,6 +184,8 @@ class OwnTable(Options):
             raise KerhrmError(problem, "choose another column")
         target = rows[self.target]
         learned = target
+        if self.group is not None:
+            self._check_every_group(rows[self.group])
         if self.held_out:
             groups = rows[self.group]
             self._check_groups(groups)
@@ -221,9 +223,18 @@ class OwnTable(Options):
                 hint += f", or leave the column out: drop={name}"
             raise KerhrmError(f"{self.csv}: {problem}", hint)
 
+    def _check_every_group(self, column: "pd.Series[Any]") -> None:
+        """Refuse rows without a group, whose errors would stand nowhere."""
+        is_missing = column.isna()
+        if is_missing.any():
+            first = 1 + int(is_missing.to_numpy().argmax())
+            problem = f"group={self.group}: {int(is_missing.sum())} rows have none"
+            hint = "give each row a group, or leave group out"
+            raise KerhrmError(f"{problem}, the first is row {first}", hint)
+
     def _check_groups(self, column: "pd.Series[Any]") -> None:
         """Refuse groups to hold out that no row has, or that are all there are."""
-        names = column.dropna().astype(str)
+        names = column.astype(str)
         groups = sorted(names.unique())
         for name in self.held_out:
             if name not in groups:

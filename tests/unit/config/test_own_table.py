@@ -354,3 +354,10 @@ def test_its_keys_are_no_part_of_the_run(load: Load, tmp_path: Path) -> None:
     config = load_config({"target": "y"}, ["mine.yaml"], tmp_path)
     assert config.own_table == {"csv": "u.csv", "target": "y"}
     assert config.threads == 2
+
+
+def test_rows_without_a_group_are_refused_at_once(csv: str) -> None:
+    table = FRAME.copy()
+    table.loc[[1, 6], "area"] = None
+    with refusal("group=area: 2 rows have none, the first is row 2; give each row a"):
+        read(csv, group="area").check(table)

@@ -13,7 +13,10 @@ from refusals import refusal
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from kerhrm import KerHRMClassifier, plots
+from kerhrm import EIIL, KerHRMClassifier, plots
+from kerhrm.plots.drawing import points
+from kerhrm.plots.rows import _parts
+from kerhrm.tables.labels import in_category_order
 
 CASES: dict[str, tuple[Any, str]] = {
     "a feature that is not there": (
@@ -140,3 +143,48 @@ except ValueError as error:
     first, second = output.stdout.splitlines()
     assert first == "[] True"
     assert second == "matplotlib is not installed; pip install 'kerhrm[plots]'"
+
+
+def test_an_environment_without_rows_has_no_line() -> None:
+    """As where later rows are drawn, whose auxiliary values are of one environment."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2))
+    y = x[:, 0]
+    alone = np.zeros(60, dtype=int)
+    ax = plots.relation(np.append(alone[1:], 1), x, y, 1)
+    assert len(ax.lines) == 2
+    memberships = np.column_stack([np.ones(60), np.full(60, 1e-144)])
+    _, figure_axes = plt.subplots()
+    points(figure_axes, x[:, 1], y, memberships, ["a", "b"], lines=True)
+    assert len(figure_axes.lines) == 1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_labels_of_another_kind_than_the_fit_s_are_refused() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(80, 2))
+    labels = np.where(x[:, 0] > 0, "yes", "no")
+    model = EIIL(network=(), random_state=0, steps=20).fit(x, labels)
+    with refusal("label True was not among those of the fit; give y in its labels"):
+        plots.relation(model, x, x[:, 0] > 0, 0)
+
+
+def test_a_value_that_many_rows_have_is_a_part_of_its_own() -> None:
+    """And the others are parts of nearly equal sizes."""
+    random = np.random.default_rng(0)
+    amounts = random.gamma(2, size=400)
+    column = np.where(random.random(400) < 0.7, 0.0, amounts)
+    parts = _parts(column, 5)
+    of_zero = np.unique(parts[column == 0])
+    assert len(of_zero) == 1
+    others, sizes = np.unique(parts[column > 0], return_counts=True)
+    assert of_zero[0] not in others
+    assert len(others) == 4
+    assert np.ptp(sizes) <= 1
+
+
+def test_groups_of_several_kinds_keep_the_order_of_their_categories() -> None:
+    mixed = pd.Categorical(["a", 1.0] * 4, categories=["a", 1.0])
+    assert in_category_order(mixed, ["1", "a"]) == ["a", "1"]
+    odd = pd.Categorical([True, 2.0] * 4, categories=[True, 2.0])
+    assert sorted(in_category_order(odd, ["2", "yes"])) == ["2", "yes"]
