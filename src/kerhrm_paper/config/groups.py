@@ -14,39 +14,30 @@ Together = dict[Cell, list[str]]
 def groups_of_tables(
     tables: Mapping[str, TableView], resolver: Resolver
 ) -> list[Group]:
-    """A learner on some data by all criteria of a table.
+    """A learner on some data by all its criteria, where a table shows them all.
 
-    Their number depends on the table's criteria alone: other options, which a table
-    shows beside them, are jobs of their own, so that adding one trains no other again.
-
-    A cell is of the first table that has it: tables of the files of ``config/``, those
-    of ``all`` before others, and then the user's, so that a table that the user adds
-    changes no job of another one.
+    Which cells a group has is a function of data and learner alone, and only tables of
+    the files of ``config/`` make groups.  So no table that is added, and none that
+    shows fewer criteria, gives a cell another job than it had.
     """
     files = resolver.layers.files
     shipped = files.get("tables") or {}
-
-    def order(table: TableView) -> tuple[bool, bool]:
-        is_user = table.name not in shipped
-        return is_user, not table.in_all
-
-    groups: list[Group] = []
-    taken: set[Cell] = set()
-    ordered = sorted(tables.values(), key=order)
-    for table in ordered:
-        cells = []
-        for cell_name in table.cells:
-            if cell_name in taken:
-                continue
-            cell = resolver.learner(*cell_name)
-            if not cell.checkpointed:  # else each iteration is a job of its own
-                cells.append(cell_name)
-        taken.update(cells)
-        by_options = _by_options(cells)
-        for group in _groups(by_options):
-            if len(group.learners) > 1:
-                groups.append(group)
-    return groups
+    groups: dict[Group, None] = {}
+    for name, table in tables.items():
+        if name not in shipped:
+            continue
+        for (data, learner), members in _by_options(table.cells).items():
+            if len(members) == 1:
+                continue  # saves looking at its criteria
+            learners = [
+                name
+                for name in resolver.by_all_criteria(data, learner)
+                if not resolver.learner(data, name).checkpointed
+            ]  # else each iteration is a job of its own
+            if len(learners) > 1 and set(learners) <= set(members):
+                group = Group(data, tuple(learners))
+                groups[group] = None
+    return list(groups)
 
 
 def groups_of_search(cells: Iterable[Cell]) -> list[Group]:

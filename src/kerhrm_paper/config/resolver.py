@@ -129,6 +129,21 @@ class Resolver:
         options = {"select": select}
         return spell(base, options, schema)
 
+    def by_all_criteria(self, data: str, name: str) -> list[str]:
+        """What is trained on some data for a learner by each of its criteria.
+
+        Criteria that selected the same options have one name, see :meth:`trained_as`;
+        those that have selected none have no name.
+        """
+        base, _ = self.schemas.parse_learner(name)
+        trained = []
+        for criterion in ("own", *self.schemas.criteria(base)):
+            selected = self.with_select(name, criterion)
+            if selected is None or self.learner(data, selected).missing:
+                continue
+            trained.append(self.trained_as(data, selected))
+        return list(dict.fromkeys(trained))
+
 
 def _first_selected(options: Tree, criteria: list[str], is_same: IsSame) -> Tree:
     """Options with the first criterion that selects the same."""

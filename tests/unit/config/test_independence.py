@@ -178,6 +178,38 @@ def test_a_group_keeps_its_rule_where_an_earlier_file_shows_its_cells(
     assert_same_jobs(before, after)
 
 
+def test_a_group_keeps_its_cells_where_an_earlier_file_shows_some(load: Load) -> None:
+    select = ["own", "oracle", "none"]
+    before = load(tables={"one": {"select": select}})
+    earlier = {"title": "T", "data": [A], "learners": ["erm"]}
+    earlier["select"] = ["own", "none"]
+    files = {"tables/a.yaml": earlier, "tables/one.yaml": {"select": select}}
+    after = load(files)
+    assert next(iter(after.tables)) == "a"
+    assert_same_jobs(before, after)
+
+
+def test_tables_with_some_criteria_share_cells_and_no_jobs(load: Load) -> None:
+    shown = {"title": "T", "data": [f"{A}+n_test=20"], "learners": ["erm"]}
+    later = shown | {"select": ["own", "oracle"]}
+    earlier = shown | {"select": ["own", "none"]}
+    of_user = load(tables={"later": later})
+    assert_same_jobs(of_user, load(tables={"earlier": earlier, "later": later}))
+    before = load({"tables/later.yaml": later})
+    after = load({"tables/earlier.yaml": earlier, "tables/later.yaml": later})
+    assert before.groups == []
+    assert_same_jobs(before, after)
+
+
+def test_a_table_of_the_user_groups_nothing(load: Load) -> None:
+    """Else it would train cells again that a narrower table has trained."""
+    shown = {"title": "T", "data": [f"{A}+n_test=20"], "learners": ["erm"]}
+    before = load(tables={"narrow": shown})
+    wide = shown | {"select": ["own", "oracle", "none"]}
+    after = load(tables={"narrow": shown, "wide": wide})
+    assert_same_jobs(before, after)
+
+
 def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
     data = ["line+r=2.0", "line+r=-2.0"]
     changes: dict[str, Any] = {
@@ -192,7 +224,7 @@ def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
             "title": "T",
             "data": data,
             "learners": ["erm"],
-            "select": ["own", "none"],
+            "select": ["own", "oracle", "none"],
         },
     }
     groups = [group for group in load(changes).groups if group.data in data]
