@@ -45,7 +45,7 @@ TIMEOUT = 10.0  #: minutes of a fit
 
 def write_template(path: Path) -> None:
     """Write a method that runs as it is; refuse a file that is there."""
-    if path.exists():
+    if os.path.lexists(path):
         raise FileError(f"{path} exists already", "name another file")
     if path.suffix != ".py":
         raise KerhrmError(
