@@ -8,13 +8,24 @@ knows names and options.
 import json
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from kerhrm.files import write_text
 from kerhrm_paper.config.layout import CHECKOUT
-from kerhrm_paper.config.schema import Choice, DataSet, Learner, Table, Whole
+from kerhrm_paper.config.schema import (
+    Choice,
+    DataSet,
+    Learner,
+    OfLearners,
+    Table,
+    Whole,
+)
 
 Schema = dict[str, Any]
 
 FOLDER = CHECKOUT / "config" / "schemas"
+#: what the paper prints: by table, setting, method as printed, and metric
+PaperValues = dict[str, dict[str, dict[str, dict[str, float]]]]
 
 
 def json_schemas() -> dict[str, Schema]:
@@ -32,6 +43,9 @@ def json_schemas() -> dict[str, Schema]:
         "table": _listed(Table.model_json_schema()),
         "learners": _by_name(Learner.model_json_schema()),
         "choices": _by_name(Choice.model_json_schema()),
+        "labels": TypeAdapter(dict[str, str]).json_schema(),
+        "selected": TypeAdapter(OfLearners).json_schema(),
+        "paper_values": TypeAdapter(PaperValues).json_schema(),
     }
 
 

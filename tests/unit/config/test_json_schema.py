@@ -15,7 +15,7 @@ from kerhrm_paper.config.strict_yaml import read_yaml
 CONFIG = CHECKOUT / "config"
 FILES = sorted(
     path
-    for pattern in ("*.yaml", "data/*.yaml", "tables/*.yaml", "presets/*.yaml")
+    for pattern in ("*.yaml", "*/*.yaml")
     for path in CONFIG.glob(pattern)
     if path.read_text().startswith("# yaml-language-server")
 )
@@ -48,7 +48,7 @@ def test_the_files_are_what_the_classes_say() -> None:
 def test_each_kind_of_file_names_a_schema() -> None:
     schemas = {named(path) for path in FILES}
     assert schemas == set(FOLDER.glob("*.json"))
-    for folder in ("data", "tables", "presets"):
+    for folder in ("data", "tables", "presets", "selected"):
         files = (CONFIG / folder).glob("*.yaml")
         assert set(files) <= set(FILES)
 
