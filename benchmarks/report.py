@@ -172,8 +172,26 @@ def limits(table: pd.DataFrame) -> pd.DataFrame:
             (f"{task}, seconds", "<=", most, value(task))
             for task, most in ESTIMATORS.items()
         ),
+        (
+            "1000000 x 20 predictions of a fit of 20000 rows, seconds",
+            "<=",
+            5,
+            value("many rows: predictions", "seconds"),
+        ),
+        (
+            "TangentRidge of 1000000 x 10, GB",
+            "<=",
+            4,
+            value("many rows: ridge", "memory_mb") / 1000,
+        ),
         ("import kerhrm, seconds", "<=", 0.3, value("import kerhrm")),
         ("snakemake all where nothing is to do, seconds", "<=", 3, value("no-op")),
+        (
+            "plan of 6000 jobs, seconds of CPU",
+            "<=",
+            15,
+            value("plan of 6000 jobs", "seconds"),
+        ),
     ]
     columns = ["what", "sense", "limit", "measured"]
     reached = pd.DataFrame(rows, columns=columns)

@@ -40,7 +40,7 @@ def test_benchmarks_run_and_are_reported(tmp_path: Path) -> None:
     chosen = "Table and not example and not import"
     shown = bench(tmp_path, "-k", chosen, BENCH_MISSING="")
     limits = pd.read_csv(tmp_path / "results/bench/limits.csv")
-    assert len(limits) == 23
+    assert len(limits) == 26
     machine = pd.read_csv(tmp_path / "results/bench/machine.csv")
     assert machine["gemm_gflops"].item() > 0
     assert machine["torch"].item() == version("torch")
