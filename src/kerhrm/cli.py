@@ -265,7 +265,7 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
         "--environments",
         type=int,
         help="number of environments at most, as empty ones are left out; default: 2 "
-        "of two labels, else 1 to 5, by held-out likelihood",
+        "of two labels, and with --auxiliary, else 1 to 5, by held-out likelihood",
     )
     check.add_argument(
         "--task", help="classification or regression; default: by the target's values"

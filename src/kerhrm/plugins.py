@@ -12,7 +12,7 @@ from importlib.abc import InspectLoader
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, TypeVar
 
 from kerhrm.errors import KerhrmError, shortened, shown, suggest
@@ -23,13 +23,42 @@ PLACES = "KERHRM_PLUGINS"  #: variable with the folders of packages that count
 HINT = 'write "module:name" of something that Python can import'
 
 
-@contextlib.contextmanager
-def of_others() -> Iterator[None]:
-    """Import code of others.
+class _Shared:
+    """A context that threads share: the first one enters it, and the last one leaves.
 
-    What it prints goes to standard error, as standard output is the commands' own, and
-    a folder that it goes to is left again.
+    Were each to put back what it has found, one might put back what another has set.
+    No lock is held meanwhile: imports have locks of their own.
+
+    Parameters
+    ----------
+    context : callable
+        Makes the context.
     """
+
+    def __init__(
+        self, context: Callable[[], contextlib.AbstractContextManager[None]]
+    ) -> None:
+        self._context = context
+        self._lock = Lock()
+        self._n_inside = 0
+        self._entered = contextlib.ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._n_inside:
+                self._entered.enter_context(self._context())
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._entered.close()
+
+
+@contextlib.contextmanager
+def _put_back() -> Iterator[None]:
+    """Standard output to standard error, and the folder as it was."""
     try:
         folder = os.getcwd()
     except FileNotFoundError:  # it has been deleted
@@ -42,6 +71,18 @@ def of_others() -> Iterator[None]:
             os.chdir(folder)
 
 
+_SHARED = _Shared(_put_back)
+
+
+def of_others() -> contextlib.AbstractContextManager[None]:
+    """Import code of others.
+
+    What it prints goes to standard error, as standard output is the commands' own, and
+    a folder that it goes to is left again.
+    """
+    return _SHARED
+
+
 def load_entry(entry: str) -> Any:
     """Import the object that ``"module:name"`` names.
 
@@ -50,8 +91,10 @@ def load_entry(entry: str) -> Any:
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", entry):
         raise KerhrmError(f"{shown(entry, 100)} is not an entry point", HINT)
     module, _, name = entry.partition(":")
+    # a module that is there runs no code: what other threads print is left alone
+    importing = contextlib.nullcontext() if module in sys.modules else of_others()
     try:
-        with of_others():
+        with importing:
             return getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # the module's code may do anything
         what = shortened(f"{type(error).__name__}: {error}", 200)

@@ -1,7 +1,10 @@
 """Objects by name: found, or refused in one line."""
 
+import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -87,3 +90,58 @@ def test_the_main_script_has_no_specification(monkeypatch: pytest.MonkeyPatch) -
     check_entry("__main__:network_of_a_script")
     with refusal(r"cannot load '__main__:another': .*no attribute"):
         check_entry("__main__:another")
+
+
+TURNS = """
+from threading import Event
+first_inside, second_inside, first_outside = Event(), Event(), Event()
+"""
+FIRST = """
+from cupboard.turns import first_inside, second_inside
+first_inside.set()
+thing = second_inside.wait(60)
+"""
+SECOND = """
+from cupboard.turns import first_outside, second_inside
+second_inside.set()
+thing = first_outside.wait(60)
+"""
+
+
+def test_imports_at_the_same_time_leave_standard_output_and_folder(
+    package: Path,
+) -> None:
+    """Also where the first to begin is the first to end."""
+    (package / "turns.py").write_text(TURNS)
+    (package / "first.py").write_text(FIRST)
+    (package / "second.py").write_text(SECOND)
+    turns = import_module("cupboard.turns")
+    before = sys.stdout, os.getcwd()
+
+    def first() -> bool:
+        there = load_entry("cupboard.first:thing")
+        turns.first_outside.set()
+        return bool(there)
+
+    def second() -> bool:
+        turns.first_inside.wait(60)
+        return bool(load_entry("cupboard.second:thing"))
+
+    with ThreadPoolExecutor(2) as pool:
+        results = [pool.submit(function) for function in (first, second)]
+        assert [result.result() for result in results] == [True, True]
+    assert (sys.stdout, os.getcwd()) == before
+
+
+WHERE = """
+import sys
+def __getattr__(name):
+    return sys.stdout
+"""
+
+
+def test_a_module_that_is_there_prints_where_it_did(package: Path) -> None:
+    """Threads that print meanwhile are left alone."""
+    (package / "where.py").write_text(WHERE)
+    assert load_entry("cupboard.where:output") is sys.stderr
+    assert load_entry("cupboard.where:output") is sys.stdout

@@ -146,8 +146,10 @@ def choose_n_environments(
 
     The smallest number that falls short of the likeliest by no more than one standard
     error of their difference (Breiman et al. 1984), both by the validation points'
-    weights.  Every number has its best k;
-    degenerate clusterings do not count.  Raises KerhrmError of one validation point.
+    weights.  Every number has its best k, of those that leave an environment as many
+    training points; degenerate clusterings do not count.
+
+    Raises KerhrmError of one validation point.
     """
     target = problem.target_validation
     if options.clustering_target == "label":
@@ -155,7 +157,13 @@ def choose_n_environments(
     by_number = []
     numbers = range(1, largest + 1)
     for n_environments in progress(numbers, "numbers of environments"):
-        update = {"n_environments": n_environments, "first_kernel": "features"}
+        most = max(1, len(problem.y) // n_environments)
+        lowered = dict.fromkeys(min(k, most) for k in options.k)
+        update = {
+            "n_environments": n_environments,
+            "first_kernel": "features",
+            "k": [*lowered],
+        }
         tried = options.model_copy(update=update)
         candidates = learn_environments(problem, tried, 1, [], [])
         degenerate = candidates.degenerate

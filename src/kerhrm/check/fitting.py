@@ -9,7 +9,7 @@ import pandas as pd
 
 from kerhrm.check.columns import Roles
 from kerhrm.check.facts import LEFT_OUT, facts_of_columns, facts_of_rows
-from kerhrm.check.table import CheckedTable
+from kerhrm.check.table import CheckedTable, without
 from kerhrm.errors import KerhrmError, KerhrmWarning
 from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._report import Report
@@ -80,8 +80,9 @@ def check(  # noqa: PLR0913  (options of the command)
     drop : str or sequence of str, optional
         Columns that are not used.
     n_environments : int, optional
-        K; by default 2 of two labels without auxiliary columns, for which the guard was
-        measured (docs/studies.md), else 1 to 5, by held-out likelihood.
+        K; by default 2 of two labels, for which the guard was measured
+        (docs/studies.md), and with auxiliary columns, else 1 to 5, by held-out
+        likelihood.
     task : {"classification", "regression"}, optional
         By default a regression of more than two numbers, else a classification.
     random_state : int, RandomState or None, default=0
@@ -114,7 +115,6 @@ def check(  # noqa: PLR0913  (options of the command)
             texts(data.rows[roles.group]), data.rows.index, name=roles.group
         )
         groups = groups.iloc[test]
-    encoder = table_encoder().fit(data.features.iloc[train])
     kind = KerHRMRegressor if regression else KerHRMClassifier
     if n_environments is None and not (regression or roles.auxiliary):
         n_environments = 2
@@ -126,10 +126,13 @@ def check(  # noqa: PLR0913  (options of the command)
     with warnings.catch_warnings():
         # the report says so, and test rows drawn at random reach a little further
         warnings.simplefilter("ignore", KerhrmWarning)
+        encoder = table_encoder().fit(data.features.iloc[train])
         X = encoder.transform(data.features.iloc[train])
         X_test = encoder.transform(data.features.iloc[test])
         model.fit(X, y.iloc[train], **of_train)
         report = model.report(X_test, y.iloc[test], groups, **of_test)
+    if encoder.left_out_:  # by the training rows alone text may name rows
+        data = without(data, encoder.left_out_)
     columns = f"{counted(X.shape[1], 'column')} after encoding"
     drawn = f"{len(train)} train, {len(test)} test by seed {seed}"
     facts = {"rows": f"{drawn}, {columns}"}

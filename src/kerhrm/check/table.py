@@ -17,11 +17,10 @@ from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
 from kerhrm.tables.cells import Cells, is_text, read_cells
 from kerhrm.tables.columns import (
-    ADD,
-    NAMES_ROWS,
     columns_that_name_rows,
     indistinct,
     named,
+    none_left,
 )
 from kerhrm.tables.copies import copied, repeated
 from kerhrm.tables.oddities import without_notes
@@ -45,7 +44,7 @@ class CheckedTable(NamedTuple):
     notes : dict
         On columns, by name.
     left_out : DataFrame
-        Columns of text that names rows, which do not predict.
+        Columns of text that names rows, or the training rows, which do not predict.
     task : {"classification", "regression"}
         What is learned.
     """
@@ -109,6 +108,13 @@ class CheckedTable(NamedTuple):
         )
 
 
+def without(data: CheckedTable, names: list[str]) -> CheckedTable:
+    """A table of which some more columns are left out."""
+    left_out = pd.concat([data.left_out, data.features[names]], axis=1)
+    features = data.features.drop(columns=names)
+    return data._replace(features=features, left_out=left_out)
+
+
 def _without_names_of_rows(
     features: pd.DataFrame,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -120,7 +126,7 @@ def _without_names_of_rows(
     names = columns_that_name_rows(features)
     kept = features.drop(columns=names)
     if not kept.shape[1]:
-        raise KerhrmError(f"no column is left that predicts: {NAMES_ROWS}", ADD)
+        raise none_left(names)
     return kept, features[names]
 
 

@@ -70,7 +70,8 @@ def stability(
     likeliest : ndarray, (n,), int64
         The split.
     relabel : callable
-        Splits all rows by a fit to some.
+        Splits all rows by a fit to some; -1 of a row that it cannot place, which does
+        not count.
     times : int
         Half samples, each with a seed of its own.
     seed : int
@@ -84,7 +85,8 @@ def stability(
         half = np.sort(drawn)
         labels = relabel(half, seed + number + 1)
         if labels is not None:
-            index = adjusted_rand_score(likeliest, labels)
+            placed = labels >= 0
+            index = adjusted_rand_score(likeliest[placed], labels[placed])
             indices.append(float(index))
     if not indices:
         return None

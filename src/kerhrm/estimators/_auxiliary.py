@@ -26,8 +26,8 @@ OF_ITERATIONS = (
 OF_BOTH_TESTS = ("level", "n_permutations")
 
 
-def auxiliary_options(options: FitOptions) -> AuxiliaryOptions:
-    """Options of the test of auxiliary columns, and of learning by their cells.
+def refuse_unused(options: FitOptions) -> None:
+    """Refuse what a fit with auxiliary columns would ignore.
 
     Parameters
     ----------
@@ -40,10 +40,31 @@ def auxiliary_options(options: FitOptions) -> AuxiliaryOptions:
         If a parameter or an option is not the default and would be ignored, but for
         ``n_iterations``, an upper bound: there is one iteration.
     """
-    for name in OF_ITERATIONS:
+    unused = [*OF_ITERATIONS]
+    if options.margin != 1:  # which asks for ERM, whatever is compared
+        unused.append("margin")
+    if options.predictor == "linear":  # only of a network's steps there is a choice
+        unused.append("stop_by")
+    for name in unused:
         value = getattr(options, name)
         if value != FitOptions.model_fields[name].default:
             raise _together(f"options[{name!r}]={shown(value)}")
+    auxiliary_options(options)  # refuses others
+
+
+def auxiliary_options(options: FitOptions) -> AuxiliaryOptions:
+    """Options of the test of auxiliary columns, and of learning by their cells.
+
+    Parameters
+    ----------
+    options : FitOptions
+        Of the fit, as :func:`refuse_unused` lets them pass.
+
+    Raises
+    ------
+    KerhrmError
+        If one has another range here, or the test of a column does not have it.
+    """
     values: dict[str, Any] = {
         "n_environments": options.n_environments,
         "ridge": options.ridge,

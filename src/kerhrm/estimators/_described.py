@@ -93,12 +93,14 @@ class FittedTable:
     ) -> np.ndarray | None:
         """Likeliest environments of the sorted rows, by a fit to some of them.
 
+        -1 of a row with an auxiliary category that none of these has.
         With the model's K, k, alpha and iteration, and neither a pre-test nor what
         compares with ERM; None if these rows cannot be fitted.
         """
-        unfitted = clone(model)
-        parameters = model._parameters | _chosen(model)
-        twin = unfitted.set_params(**parameters, random_state=seed)
+        twin = clone(model)
+        parameters = model._parameters | _chosen(model) | {"random_state": seed}
+        for name, value in parameters.items():  # a subclass need not have all of them
+            setattr(twin, name, value)
         some = self.rows.order[half]
         weights = self.weights
         if weights is not None:
@@ -119,14 +121,14 @@ class FittedTable:
         if self.auxiliary is None:
             x = self.x[order]
             memberships = twin._inferred.of_targets(x, self.target[order])
-        else:
-            n_rows = len(self.x)
-            columns = twin._columns
-            z = columns.read(self.auxiliary, n_rows, self.x, any_category=True)
-            in_order_given = twin._inferred.of_auxiliary(z)
-            memberships = in_order_given[order]
-        likeliest = memberships.argmax(1)
-        return np.asarray(likeliest)
+            likeliest = memberships.argmax(1)
+            return np.asarray(likeliest)
+        n_rows = len(self.x)
+        columns = twin._columns
+        z = columns.read(self.auxiliary, n_rows, self.x, any_category=True)
+        likeliest = twin._inferred.of_auxiliary(z).argmax(1)
+        of_known = np.where(columns.unseen(z), -1, likeliest)
+        return np.asarray(of_known[order])
 
     def residuals(self, model: Any) -> np.ndarray:
         """Residuals (n,) of ERM in the sorted rows, in the target's unit."""

@@ -17,6 +17,7 @@ from kerhrm.estimators._calibration import probabilities, sigmoid_slope
 from kerhrm.estimators._describe import Describing
 from kerhrm.estimators._guard import (
     ALL,
+    ASKED_FOR,
     constant_only,
     not_better,
     worse_than_constant,
@@ -182,13 +183,15 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         weights = inputs.weights_validation
         errors = self._errors(of_validation, y, weights, inputs.task)
         report = self.report_ = compare(*errors)
-        keep = self.if_not_better == "fit"
+        margin = prepared.options.margin
+        asked_for = ASKED_FOR if margin == 1 else None
+        settled = margin == 1 or self.if_not_better == "fit"
         # in environments that are seen ERM may be better: what counts lies beyond them
         if self._inferred.auxiliary is not None:
             self._all_rows = report
             self._keep_losses(*errors)
-            if keep:
-                return None
+            if settled:
+                return asked_for
             all_doubts = doubts(*errors)
             doubt = all_doubts[report.index]
             worse = worse_than_constant(report, inputs.task, doubt)
@@ -206,10 +209,9 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         errors = self._errors_of_all(inputs, of_train, of_validation)
         report = self._all_rows = compare(*errors)
         self._keep_losses(*errors)
-        if keep:
-            return None
+        if settled:
+            return asked_for
         doubt = doubts(*errors)[report.index]
-        margin = prepared.options.margin
         return not_better(report, inputs.task, margin, self.n_features_in_, doubt)
 
     def _unseen(

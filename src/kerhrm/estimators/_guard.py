@@ -21,7 +21,7 @@ ALL = "all rows"  #: the first row of a comparison
 MOST_DIGITS = 8  #: of two numbers that are compared in words
 #: share by which KerHRM's error in the worst environment must be below ERM's
 MARGIN = 0.1
-#: reason for ERM where the margin leaves KerHRM no error at all
+#: reason for ERM where the margin leaves KerHRM no error at all, whatever is compared
 ASKED_FOR = "options={'margin': 1} asks for it"
 #: KerHRM costs something where its share of wrong labels is larger by more than this
 COST = 0.01
@@ -161,8 +161,6 @@ def not_better(
     doubt : Series or None
         Standard errors of KerHRM's error less the constant's, of the same parts.
     """
-    if margin == 1:
-        return ASKED_FOR
     share = BESIDE_OF_ALL if task == "classification" else BESIDE_CONSTANT
     # where a slope flips numbers may hardly vary, and a constant is better than both;
     # of labels a constant is all that tells environments from wrong labels

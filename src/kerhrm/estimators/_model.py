@@ -14,7 +14,7 @@ from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning, warn
-from kerhrm.estimators._auxiliary import auxiliary_options
+from kerhrm.estimators._auxiliary import auxiliary_options, refuse_unused
 from kerhrm.estimators._base import (
     all_or_nothing,
     computation,
@@ -69,13 +69,16 @@ class InvariantEstimator(FittedInvariant):
             then functions of them: these can be tested for any target, and are known
             of new rows without their targets.  There is one iteration.  Of ``pretest``
             the level and the number of permutations count.  Options of the clustering
-            and of the penalty are refused, and ``n_environments=None`` is 2.
+            and of the penalty are refused, a ``margin`` but 1, and ``stop_by`` without
+            a network; ``n_environments=None`` is 2.
         validation : pair of array-like, optional
             Rows (X, y) that choose k, alpha, the iteration and lambda, in place of a
             ``validation_fraction`` of the rows.
         sample_weight : array-like of shape (n_samples,), optional
             Rows count in proportion to it, 0 or more, wherever a mean over rows is
-            taken; in the pre-test all rows with a weight count alike.
+            taken; in the pre-test all rows with a weight count alike.  Whole numbers
+            are numbers of draws: a weight of two is a row twice.  Where one is not
+            whole their unit does not matter: their mean is one draw.
 
         Returns
         -------
@@ -90,7 +93,7 @@ class InvariantEstimator(FittedInvariant):
         given = GivenRows(X, y, validation, sample_weight, auxiliary)
         options = fit_options(self)
         if auxiliary is not None:
-            auxiliary_options(options)  # refuses some
+            refuse_unused(options)
         with (
             all_or_nothing(self),
             computation(self.n_jobs),
@@ -101,6 +104,8 @@ class InvariantEstimator(FittedInvariant):
             with threads_for(self.n_jobs, rows.x.shape):
                 prepared = self._prepare(given, rows, options)
                 prepared, reason = self._pretest(prepared)
+                singular_values = prepared.problem.s.double().cpu()
+                self.singular_values_ = singular_values.numpy()
                 learned = None
                 if reason is None or self.if_not_detected == "fit":
                     learned = self._loop(prepared)
@@ -128,9 +133,7 @@ class InvariantEstimator(FittedInvariant):
     ) -> Prepared:
         """Draw the network's start, and reduce its features."""
         inputs, positions = points_of(self, rows)
-        prepared = prepare(given, rows, inputs, positions, options)
-        self.singular_values_ = prepared.problem.s.double().cpu().numpy()
-        return prepared
+        return prepare(given, rows, inputs, positions, options)
 
     def _pretest(self, prepared: Prepared) -> tuple[Prepared, str | None]:
         """Test for environments, and choose their number if it is not given.
@@ -161,8 +164,10 @@ class InvariantEstimator(FittedInvariant):
         self._keep(self.predictor, final, weight)
         finish(self, predictor, prepared.inputs.x)
         self.history_ = iterations.history(prepared.problem)
+        text = "iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}"
+        if prepared.by_auxiliary is not None:
+            text += " (minus the extrapolated risk)"
         for row in self.history_ if self.verbose else ():
-            text = "iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}"
             print(text.format(**row))
         if bool(environments.degenerate):
             text = "every initialisation repeats the label or leaves one environment"

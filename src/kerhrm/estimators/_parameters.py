@@ -237,11 +237,15 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
     def __sklearn_clone__(self) -> Self:
         """Clone; a read-only view of a mapping, which cannot be copied, as a dict."""
         twin = self
-        options = getattr(self, "options", None)
-        if isinstance(options, MappingProxyType):
+        copied = {}
+        for name in ("options", "pretest"):
+            value = getattr(self, name, None)
+            if isinstance(value, MappingProxyType):
+                copied[name] = dict(value)
+        if copied:
             kind = type(self)
             twin = kind.__new__(kind)
-            twin.__dict__.update(self.__dict__, options=dict(options))
+            twin.__dict__.update(self.__dict__, **copied)
         cloned: Self = super(WithOptions, twin).__sklearn_clone__()
         return cloned
 

@@ -243,7 +243,8 @@ def _refused(model: Any) -> str:
     """Errors of a KerHRM that does not predict, next to ERM's."""
     errors = model._all_rows[["KerHRM", "ERM"]]
     if model._task == "regression":
-        errors = errors**0.5 * model._units.y_scale
+        # the units of ERM, which predicts, are of all rows
+        errors = errors**0.5 * model._inferred.units.y_scale
     of_all = errors.loc[ALL]
     worst = errors.drop(index=ALL).max()
     pooled = f"{_number(of_all['KerHRM'])} against ERM's {_number(of_all['ERM'])}"
@@ -304,7 +305,8 @@ def facts(model: Any) -> dict[str, str]:
         return lines
     shares = ", ".join(f"{share:.0%}" for share in model._shares)
     lines["environments"] = f"{shares} of the rows, by mean membership"
-    asked_for = model._parameters["n_environments"]
+    # of the fit; a subclass need not have the parameter
+    asked_for = model._parameters.get("n_environments", model.n_environments)
     if asked_for is not None and asked_for > len(model._shares):
         lines["environments"] += f"; of {asked_for} asked for the others are empty"
     if model.predictor_ == "erm":

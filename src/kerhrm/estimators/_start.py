@@ -22,7 +22,7 @@ from kerhrm.tables.data import (
     read_features,
 )
 from kerhrm.tables.distinct import DistinctRows, ordered_rows, repeated_inputs
-from kerhrm.tables.held_out import split_rows
+from kerhrm.tables.held_out import check_fraction, split_rows
 from kerhrm.tables.labels import environment_labels
 from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.targets import read_target, read_weights
@@ -198,6 +198,8 @@ def points_of(
     """
     device = resolve_device(estimator.device)
     task = estimator._task
+    if rows.validation is None:  # also where no rows validate
+        check_fraction(estimator.validation_fraction)
     hold_out = hold_out and rows.validation is None
     points = split_rows(
         rows.distinct,

@@ -55,6 +55,8 @@ class Prepared:
         Of these features.
     options : FitOptions
         With no k above the number of features.
+    asked : FitOptions
+        As they were asked for.
     by_auxiliary : AuxiliaryFit, or None
         Environments as functions of auxiliary columns, once these are tested.
     """
@@ -66,6 +68,7 @@ class Prepared:
     features: NTFMap | NystroemMap
     problem: Problem
     options: FitOptions
+    asked: FitOptions
     by_auxiliary: AuxiliaryFit | None = None
 
 
@@ -77,7 +80,8 @@ def prepare(
     options: FitOptions,
 ) -> Prepared:
     """Reduce the features of points that have been read and split."""
-    options = _fewer_directions(inputs, options)
+    asked = options
+    options = _fewer_directions(inputs, asked)
     features = _reduced_features(inputs, options)
     problem = Problem.from_features(
         features,
@@ -90,7 +94,7 @@ def prepare(
     )
     numbers = sorted({min(k, len(features.s)) for k in options.k})
     options = options.model_copy(update={"k": numbers})
-    return Prepared(given, rows, inputs, positions, features, problem, options)
+    return Prepared(given, rows, inputs, positions, features, problem, options, asked)
 
 
 def tested(prepared: Prepared) -> HeterogeneityResult | None:
@@ -117,13 +121,24 @@ def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:
     n = len(prepared.inputs.x)
     most = min(MAX_ENVIRONMENTS, n // 2)
     number = choose_n_environments(prepared.problem, prepared.options, most)
-    update = {"n_environments": max(number, 2)}
-    options = prepared.options.model_copy(update=update)
-    prepared = replace(prepared, options=options)
+    prepared = _of_number(prepared, max(number, 2))
     single = "one environment explains validation rows best"
     if number > 1:
         return prepared, None
     return prepared, single
+
+
+def _of_number(prepared: Prepared, number: int) -> Prepared:
+    """Rows prepared as if a number of environments had been asked for."""
+    update = {"n_environments": number}
+    asked = prepared.asked.model_copy(update=update)
+    inputs = prepared.inputs
+    for_number = _fewer_directions(inputs, asked)
+    before = _fewer_directions(inputs, prepared.asked)
+    if for_number.k != before.k:
+        return prepare(prepared.given, prepared.rows, inputs, prepared.positions, asked)
+    options = prepared.options.model_copy(update=update)
+    return replace(prepared, options=options, asked=asked)
 
 
 def iterated(prepared: Prepared) -> Fit:

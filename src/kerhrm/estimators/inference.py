@@ -45,7 +45,8 @@ class EIIL(Baseline):
     Attributes
     ----------
     environments_ : ndarray of shape (n_samples,)
-        Likelier inferred environment of every row.
+        Likelier inferred environment of every row; by the logistic loss 1 are those
+        that the reference network gets wrong.
     classes_, seed_, n_features_in_, feature_names_in_
         As in :class:`~kerhrm.ERM`.
 
@@ -161,7 +162,11 @@ class HRM(Baseline):
         Alpha, of the gradients' variance, and a factor of both weights per iteration.
     threshold : float
         Gate probability above which a column is selected.
-    task, validation_fraction, random_state, device, n_jobs, verbose : optional
+    task : optional
+        As in :class:`~kerhrm.ERM`.
+    validation_fraction : float
+        Not used: all rows train.
+    random_state, device, n_jobs, verbose : optional
         As in :class:`~kerhrm.ERM`.
 
     Attributes
@@ -184,6 +189,7 @@ class HRM(Baseline):
     """
 
     _method = "hrm"
+    _holds_out = False  # nothing is chosen by held-out rows
     network = ()
 
     n_environments: int = 3

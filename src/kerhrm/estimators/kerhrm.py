@@ -23,7 +23,8 @@ _PARAMETERS = """    Parameters
         Weights to try, of the penalty on what differs between environments; None: 0,
         0.1, 1 and 10, and with auxiliary columns 0, 1, 3, 10, 30, 100 and 300.
     n_environments : int or None, default=2
-        K, an upper bound; None: 1 to 5, by held-out likelihood.
+        K, an upper bound; None: 1 to 5, by held-out likelihood, and with auxiliary
+        columns 2.
     n_iterations : int, default=3
         T of Algorithm 1.
     n_init : int or None, default=None
@@ -73,9 +74,12 @@ _ATTRIBUTES = """    environments_ : ndarray of shape (n_samples,)
     singular_values_ : ndarray of shape (k,)
         Of the neural tangent features.
     selected_ : dict
-        ``k``, ``alpha``, ``iteration``, ``cosine_weight``, ``score``.
+        ``k``, ``alpha``, ``iteration``, ``cosine_weight``, ``score``: what chose the
+        first three.  Accuracy, or minus the squared error, in the worst inferred
+        environment or by ``stop_by`` on all validation rows; with auxiliary columns
+        minus the extrapolated squared risk.
     history_ : list of dict
-        Scores and clusterings of the iterations.
+        Scores and clusterings of the iterations; ``score`` as in ``selected_``.
     heterogeneity_ : HeterogeneityResult or None
         Of the pretest: ``detected``, ``p_value`` and others; None without it.
     report_ : DataFrame or None

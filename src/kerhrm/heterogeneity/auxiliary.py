@@ -31,6 +31,7 @@ effect is seen to change.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -59,6 +60,7 @@ MAX_FEATURES = 25  #: inputs, or components of them, beside the constant
 SMOOTHING = 0.3
 #: of the null hypothesis, in units of the gains' spread, for what the regressions miss
 CREDIT = 0.2
+MOST_DRAWS = 1000  #: of signs that memory holds at a time
 SMALLEST = 1e-6  #: eigenvalue of a covariance, as a share of the largest
 
 
@@ -198,22 +200,31 @@ def _gains(
     column_of_residuals = residuals[:, None]
     terms = psi * column_of_residuals
     of_labels = _whitened(terms, weights)
+    gains = []
+    for signs in _signs(n, n_draws):
+        weighted_signs = signs * weights
+        rows_of_t = []
+        for column in of_labels.T:
+            signed = weighted_signs * column
+            moments = signed @ of_cells
+            rows_of_t.append(moments)
+        sums = np.stack(rows_of_t, axis=1)
+        t = sums / math.sqrt(n)
+        norms = np.linalg.norm(t, 2, axis=(1, 2))
+        gains.append(norms**2 / (2 * n))
+    return np.concatenate(gains)
+
+
+def _signs(n: int, n_draws: int) -> Iterator[np.ndarray]:
+    """Signs (b, n) of the terms in blocks of draws: as they are, then at random."""
     random = stream(0, "auxiliary", "signs")
-    size = (n_draws, n)
-    drawn = random.choice([-1.0, 1.0], size)
-    as_they_are = np.ones(n)
-    signs = np.vstack([as_they_are, drawn])
-    weighted_signs = signs * weights
-    rows_of_t = []
-    for column in of_labels.T:
-        signed = weighted_signs * column
-        moments = signed @ of_cells
-        rows_of_t.append(moments)
-    sums = np.stack(rows_of_t, axis=1)
-    t = sums / math.sqrt(n)
-    norms = np.linalg.norm(t, 2, axis=(1, 2))
-    gains = norms**2 / (2 * n)
-    return np.asarray(gains)
+    as_they_are = np.ones((1, n))
+    first = min(n_draws, MOST_DRAWS)
+    drawn = random.choice([-1.0, 1.0], (first, n))
+    yield np.vstack([as_they_are, drawn])
+    for number in range(first, n_draws, MOST_DRAWS):
+        size = min(n_draws - number, MOST_DRAWS)
+        yield random.choice([-1.0, 1.0], (size, n))
 
 
 def _largest(

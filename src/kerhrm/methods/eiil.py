@@ -15,6 +15,9 @@ r"""Environment inference for invariant learning, EIIL (Creager, Jacobsen & Zeme
    own size, as in the authors' code.
 3. The environments are split at q = 1/2, and IRMv1 trains on them from w_0.
 
+Inference names the two at random, of the training and of the validation points each.
+In what is shown 1 is the one with the larger sum of g_i, in both parts.
+
 The objective is convex in q, so its maximum lies at a corner: with G = sum_i g_i and
 a = sum_i q_i g_i it is a^2 + (G - a)^2 up to a factor, which is largest where a is an
 extreme.  One environment then holds the points with g_i > 0 and the other those with
@@ -44,27 +47,42 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
     """
     reference = train_pooled(inputs, options, options.reference_steps)
 
-    def split(x: Tensor, y: Tensor, name: str) -> Tensor:
+    def split(x: Tensor, y: Tensor, name: str) -> tuple[Tensor, Tensor]:
+        """Environments as they are inferred, and as they are shown."""
         with torch.no_grad():
             outputs = reference(x)
             gradient = scale_gradient(outputs, y, options.loss)
-        return infer_environments(
+        inferred = infer_environments(
             gradient,
             inputs.seed,
             name,
             steps=options.inference_steps,
             rate=options.inference_rate,
         )
+        return inferred, by_gradient(inferred, gradient)
 
-    environments = split(inputs.x, inputs.y, "eiil")
-    held_out = split(inputs.x_validation, inputs.y_validation, "eiil-validation")
-    inputs = replace(
-        inputs, environments=environments, environments_validation=held_out
+    train, shown = split(inputs.x, inputs.y, "eiil")
+    held_out, held_out_shown = split(
+        inputs.x_validation, inputs.y_validation, "eiil-validation"
     )
+    # by other numbers the same training would round otherwise
+    inputs = replace(inputs, environments=train, environments_validation=held_out)
     fitted = train_on_environments(inputs, options)
-    both = torch.cat([environments, held_out])
-    inferred = one_hot_environments(both, 2)
-    return replace(fitted, environments=inferred)
+    both = torch.cat([shown, held_out_shown])
+    memberships = one_hot_environments(both, 2)
+    return replace(fitted, environments=memberships)
+
+
+def by_gradient(environments: Tensor, gradient: Tensor) -> Tensor:
+    """Environments 0 and 1 (n,), 1 being the one with the larger sum of gradients (n,).
+
+    Inference names them at random; so named they are, by the logistic loss, the hits
+    and the errors of what the gradients are of.
+    """
+    numbers = 2 * environments - 1
+    signs = numbers.to(gradient)
+    total = gradient @ signs
+    return environments if total >= 0 else 1 - environments
 
 
 @torch.inference_mode(False)  # gradients, also where the caller has none

@@ -32,7 +32,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
 from kerhrm.methods.afr import hold_out, train_erm_on
-from kerhrm.methods.eiil import infer_environments
+from kerhrm.methods.eiil import by_gradient, infer_environments
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import point_loss, scale_gradient
 from kerhrm.methods.peer_options import EVaLSOptions
@@ -100,17 +100,6 @@ def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
         environments=memberships,
         chosen={"selected": best.selected, "l1": best.l1},
     )
-
-
-def by_gradient(environments: Tensor, gradient: Tensor) -> Tensor:
-    """Environments 0 and 1 (n,), 1 being the one with the larger sum of gradients (n,).
-
-    Inference names them at random; so named they are ERM's hits and its errors.
-    """
-    numbers = 2 * environments - 1
-    signs = numbers.to(gradient)
-    total = gradient @ signs
-    return environments if total >= 0 else 1 - environments
 
 
 def candidates(

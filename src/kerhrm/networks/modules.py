@@ -22,6 +22,7 @@ from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kerhrm.errors import KerhrmError
+from kerhrm.memory import is_out_of_memory
 from kerhrm.networks.base import Network
 from kerhrm.plugins import load_entry
 from kerhrm.randomness import entropy
@@ -32,8 +33,8 @@ _LOCK = threading.RLock()
 
 HINT = "a network is an nn.Module that maps rows (n, d) to (n,) or (n, 1)"
 N_POINTS = 16  #: that a module is tried on
-#: in what PyTorch raises where the machine fails, and not a module's code
-OF_MACHINE = ("memory", "CUDA", "cuDNN", "cuBLAS", "CUBLAS")
+#: in what PyTorch raises where a GPU fails, and not a module's code
+OF_MACHINE = ("CUDA", "cuDNN", "cuBLAS", "CUBLAS")
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,8 @@ def derivatives_of(network: Network) -> Iterator[None]:
         yield
     except (RuntimeError, NotImplementedError) as error:
         text = str(error)
-        of_machine = any(word in text for word in OF_MACHINE)
+        of_gpu = any(word in text for word in OF_MACHINE)
+        of_machine = of_gpu or is_out_of_memory(error)
         if not isinstance(network, ModuleNetwork) or of_machine:
             raise
         name = type(network.module).__name__

@@ -70,8 +70,9 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw accuracy, or squared error, of every iteration.
 
     Of all training and all validation rows, and in the worst inferred environment,
-    which chooses unless the option ``stop_by`` is ``"pooled"``.  Errors are in units of
-    the target's variance: 1 is the error of its mean.
+    which chooses unless the option ``stop_by`` is ``"pooled"``.  With auxiliary columns
+    the extrapolated risk chooses, which has another scale and is not drawn.  Errors are
+    in units of the target's variance: 1 is the error of its mean.
     """
     history = _fitted(model, "history_")
     chosen = model.selected_["iteration"]
@@ -82,7 +83,8 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
     # of the fit; a subclass need not have the parameter
     options = model._parameters.get("options", model.options)
-    if read_options(options).stop_by == "worst_inferred":
+    by_auxiliary = model._inferred.auxiliary is not None
+    if not by_auxiliary and read_options(options).stop_by == "worst_inferred":
         curves["score"] = "worst inferred environment, which chooses"
     numbers = [row["iteration"] for row in history]
     classifies = is_classifier(model)

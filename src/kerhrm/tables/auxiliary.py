@@ -198,6 +198,13 @@ class AuxiliaryColumns:
             arrays.append(array)
         return np.column_stack(arrays)
 
+    def unseen(self, z: np.ndarray) -> np.ndarray:
+        """Which rows (n,) of columns (n, c) that :meth:`read` gives have a category
+        that the fit has not seen."""
+        categories = [column.kind == CATEGORIES for column in self.columns]
+        new = z[:, categories] < 0
+        return np.asarray(new.any(axis=1))
+
 
 def _check_names(table: pd.DataFrame, names: list[Any]) -> None:
     """Refuse other columns than those of the fit."""

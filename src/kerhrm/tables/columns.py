@@ -1,6 +1,7 @@
 """Columns as they come: which kind they are of, and their values."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from kerhrm.tables.date_formats import iso_times
 from kerhrm.tables.dates import starts
 from kerhrm.tables.index import first_row
 from kerhrm.tables.polars import of_pandas
+from kerhrm.tables.wording import listed
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
@@ -46,6 +48,12 @@ def columns_that_name_rows(table: pd.DataFrame) -> list[str]:
         if len(counts) > MAX_CATEGORIES and counts.iloc[0] < MIN_FREQUENT:
             found.append(str(name))
     return found
+
+
+def none_left(names: Sequence[str]) -> KerhrmError:
+    """Error where columns of such names are left out, and no other one predicts."""
+    problem = f"no column is left that predicts besides {listed(names)}: {NAMES_ROWS}"
+    return KerhrmError(problem, ADD)
 
 
 def named(X: Any, what: str = "X") -> pd.DataFrame:

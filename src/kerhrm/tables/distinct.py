@@ -10,6 +10,7 @@ as where a few categories are all that rows hold.  A copy must not train and val
 the same model; draws may.  So a distinct row is one *unit*, which trains or validates
 as a whole, unless the columns vary so little that equal draws are expected: then it is
 as many units as its weight says (:mod:`kerhrm.tables.held_out` draws among them).
+Whole numbers say it as they are; of others, such as a survey's, the mean is one draw.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from kerhrm.algorithm.records import NO_WEIGHT
 #: of all rows; where weights are larger, a unit weighs more
 MAX_UNITS = 10_000_000
 MIN_ROWS = 20  #: different rows, without which equal ones are draws
+
+ROUNDING = 1e-9  #: of a number of draws, by which it is no more than a whole number
 
 #: share of rows with the inputs of others above which it is told
 REPEATED = 0.1
@@ -76,16 +79,24 @@ class DistinctRows:
         weights_in_order = weights[order]
         sums = np.bincount(numbers_in_order, weights_in_order, minlength=n_distinct)
         units = np.ones(n_distinct, dtype=np.int64)
-        largest = sums.max(initial=0.0)
-        if largest > 1 and alike_by_chance(table[first]):
-            affordable = MAX_UNITS / sums.sum()
+        draws = sums / _one_draw(weights[counted])
+        largest = draws.max(initial=0.0)
+        if largest > 1 + ROUNDING and alike_by_chance(table[first]):
+            affordable = MAX_UNITS / draws.sum()
             share = min(1.0, affordable)
-            parts = np.ceil(sums * share)
+            parts = np.ceil((1 - ROUNDING) * share * draws)
             units = parts.astype(np.int64)
         return cls(first, of, sums, units)
 
     def __len__(self) -> int:
         return len(self.first)
+
+
+def _one_draw(weights: np.ndarray) -> float:
+    """Weight of one draw, of rows with weights (n,): 1 if all are whole numbers, else
+    their mean."""
+    whole = weights == np.rint(weights)
+    return 1.0 if whole.all() else float(weights.mean())
 
 
 def ordered_rows(

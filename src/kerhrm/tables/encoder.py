@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
 from kerhrm.tables.columns import (
-    ADD,
     MAX_CATEGORIES,
     NAMES_ROWS,
     READERS,
     column_kind,
     columns_that_name_rows,
     named,
+    none_left,
 )
 from kerhrm.tables.wording import listed
 
@@ -79,7 +79,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.left_out_ = columns_that_name_rows(table)
         described = table.drop(columns=self.left_out_)
         if not described.shape[1]:
-            raise KerhrmError(f"no column is left that predicts: {NAMES_ROWS}", ADD)
+            raise none_left(self.left_out_)
         for name in self.left_out_:
             hint = "give pd.to_numeric of it if it holds numbers"
             warn(f"column {name!r} is left out: {NAMES_ROWS}; {hint}", DataWarning)

@@ -84,6 +84,14 @@ def split_rows(
     return _all_rows(distinct, held_out)
 
 
+def check_fraction(fraction: float) -> None:
+    """Refuse a share of rows that is not between 0 and 1."""
+    is_share = isinstance(fraction, numbers.Real) and 0 < fraction < 1
+    if not is_share:
+        problem = f"validation_fraction must be between 0 and 1; got {shown(fraction)}"
+        raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
+
+
 def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     """Distinct rows, of which so many units (m,) validate."""
     units = distinct.units - held_out
@@ -168,10 +176,7 @@ def split(
 
     Raises KerhrmError if the fraction is not between 0 and 1.
     """
-    is_share = isinstance(fraction, numbers.Real) and 0 < fraction < 1
-    if not is_share:
-        problem = f"validation_fraction must be between 0 and 1; got {shown(fraction)}"
-        raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
+    check_fraction(fraction)
     random = stream(0, "validation")
     rounded = round(fraction * n)
     at_least_one = max(1, rounded)

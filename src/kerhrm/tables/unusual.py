@@ -65,6 +65,8 @@ def gives_away(
         return bool(squares.mean() < largest)
     is_predicted = predicted > 0.5
     is_label = target > 0.5
+    if is_label.all() or not is_label.any():  # of one label no row is judged
+        return False
     right = is_predicted == is_label
     accuracies = [right[target == label].mean() for label in (0, 1)]
     accuracy = np.mean(accuracies)

@@ -11,7 +11,8 @@ from planted_environments import FLOATS, K_MAX, M, N, first, later, planted, wit
 from refusals import refusal
 from torch.testing import assert_close
 
-from kerhrm.algorithm.environments import choose_n_environments
+from kerhrm.algorithm import environments
+from kerhrm.algorithm.environments import choose_n_environments, learn_environments
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
@@ -324,3 +325,20 @@ def test_weights_count_as_repeated_points_where_labels_are_repeated() -> None:
     expected = of_rows.label_information
     assert expected > 0.01
     assert_close(of_weights.label_information, expected, rtol=1e-4, atol=1e-7)
+
+
+def test_a_number_is_tried_with_no_more_features_than_its_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where it is asked for: with at most n / K."""
+    whole = turned_in_some(80, 0)
+    few = replace(whole, u=whole.u[:8], f0_train=whole.f0_train[:8], y=whole.y[:8])
+    tried = []
+
+    def watched(problem: Problem, options: KerHRMOptions, *others: Any) -> Environments:
+        tried.append((options.n_environments, options.k))
+        return learn_environments(problem, options, *others)
+
+    monkeypatch.setattr(environments, "learn_environments", watched)
+    choose_n_environments(few, KerHRMOptions(k=[1, 3], n_init=1), 4)
+    assert tried == [(1, [1, 3]), (2, [1, 3]), (3, [1, 2]), (4, [1, 2])]

@@ -1,12 +1,17 @@
 """How ``kerhrm check`` splits rows: copies, rows of one unit, groups and labels of
 one row."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
+from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm.check import check
+from kerhrm.check.facts import LEFT_OUT
+from kerhrm.tables.columns import columns_that_name_rows
 
 
 def with_yes_in(rows: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
@@ -130,3 +135,19 @@ def test_a_category_without_rows_changes_no_split(plain: pd.DataFrame) -> None:
     assert checked.X_test.index.tolist() == expected.X_test.index.tolist()
     assert_frame_equal(checked.report.errors, expected.report.errors)
     assert "column 'y'" not in checked.report.facts
+
+
+def test_a_column_that_the_training_rows_leave_out_is_told(plain: pd.DataFrame) -> None:
+    """Five rows of the table have its most frequent text, and fewer that train."""
+    names = np.array([f"name {row // 2}" for row in range(80)])
+    names[::16] = "often"
+    table = plain.assign(name=names)
+    assert not columns_that_name_rows(table)
+    with warnings.catch_warnings(action="error"):
+        checked = check(table, "y")
+    assert checked.report.facts["column 'name'"] == LEFT_OUT
+    assert "2 columns after encoding" in checked.report.facts["rows"]
+    expected = check(plain, "y").report
+    assert_array_equal(checked.report.errors, expected.errors)
+    with refusal("no column is left that predicts besides 'name': its text differs"):
+        check(table[["name", "y"]], "y")

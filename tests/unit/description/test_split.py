@@ -128,3 +128,15 @@ def test_stability_is_one_for_the_same_split_and_zero_by_chance() -> None:
         return None
 
     assert stability(labels, without_split, 3, 0) is None
+
+
+def test_rows_that_a_half_cannot_place_do_not_count() -> None:
+    labels = np.arange(200) % 2
+    placed = np.arange(200) >= 20
+
+    def partly(half: np.ndarray, seed: int) -> np.ndarray:
+        return np.where(placed, 1 - labels, -1)
+
+    same = stability(labels, partly, 2, 0)
+    assert same is not None
+    assert same.indices == (1.0, 1.0)

@@ -1,5 +1,6 @@
 """Estimators with an auxiliary column: environments are functions of it."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from kerhrm.estimators import (
     PriceWarning,
     _model,
 )
+from kerhrm.estimators._described import FittedTable
 from kerhrm.methods.auxiliary import fit_auxiliary
 
 SMALL: dict[str, Any] = {
@@ -183,6 +185,8 @@ def test_alpha_and_starts_are_those_that_are_given(
             r"options\['penalty'\]='scale_gradient_variance' .*; leave",
         ),
         ({"options": {"e_step": "hard"}}, r"options\['e_step'\]='hard' .*; leave"),
+        ({"options": {"margin": 0.2}}, r"options\['margin'\]=0.2 .*; leave"),
+        ({"options": {"stop_by": "pooled"}}, r"options\['stop_by'\]='pooled' .*; l"),
         ({"pretest": {"folds": 3}}, r"pretest\['folds'\]=3 .*; leave"),
     ],
 )
@@ -192,6 +196,43 @@ def test_parameters_that_would_be_ignored_are_refused(
     x, y, time = by_time(100, 0)
     with refusal(f"auxiliary and {words}"):
         fitted(x, y, time, **parameters)
+
+
+def test_what_a_network_is_stopped_by_is_no_option_of_halves() -> None:
+    """These have none, and a stability all the same."""
+    x, y, time = by_time(300, 0)
+    given: dict[str, Any] = {
+        "predictor": "network",
+        "options": {"stop_by": "pooled", "steps": 25, "cosine_weight": 1.0},
+    }
+    model = fitted(x, y, time, **ANYWAY, **given)
+    assert model.predictor_ == "network"
+    assert model.describe(stability=2).stability is not None
+
+
+@pytest.mark.parametrize("how", ["erm", "fit"])
+def test_a_margin_of_one_predicts_as_erm(how: str) -> None:
+    """As the price of labels, a report and a description advise."""
+    x, y, time = by_time(300, 0)
+    chosen = ANYWAY | {"if_not_better": how, "options": {"margin": 1}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", HeterogeneityNotDetectedWarning)
+        model = fitted(x, y, time, **chosen)
+    assert model.predictor_ == "erm"
+    facts = model.report(x, y).facts
+    assert facts["predicts by"] == "ERM: options={'margin': 1} asks for it"
+    assert model.environment_proba_.shape == (300, 2)
+
+
+def test_a_line_of_the_iteration_says_what_its_score_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    x, y, time = by_time(300, 0)
+    model = fitted(x, y, time, **ANYWAY, verbose=1)
+    score = model.selected_["score"]
+    assert score < 0
+    line = f"score {score:.4f} (minus the extrapolated risk)\n"
+    assert capsys.readouterr().out.endswith(line)
 
 
 @pytest.mark.parametrize("labels_of", [lambda y: y, np.sign])
@@ -296,6 +337,12 @@ def test_a_category_that_half_of_the_rows_lack_has_a_stability() -> None:
     assert stability is not None
     assert len(stability.indices) == 4
     assert stability.median > 0.9
+    assert model._given is not None
+    table = FittedTable.read(model, model._given)
+    is_rare = place[table.rows.order] == "rare"
+    likeliest = table.fitted_again(model, np.flatnonzero(~is_rare)[::2], seed=1)
+    assert likeliest is not None
+    assert_array_equal(likeliest == -1, is_rare)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")

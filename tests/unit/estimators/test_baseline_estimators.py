@@ -40,6 +40,8 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 
 LABELLED = "IRM", "GroupDRO"
+#: that choose nothing by held-out rows
+ALL_ROWS_TRAIN = "TangentRidge", "HRM"
 #: that classify, by the logistic loss as a default
 CLASSIFIERS = "JTT", "DataBalancing", "AFR", "XRM", "EVaLS", "EDNIL"
 #: with which a method finds the hidden rows
@@ -109,8 +111,10 @@ def test_they_are_the_registry_s_methods(
         given["environments"] = names
     model.fit(table.x, table.y, **given)
 
-    ridge = name == "TangentRidge"
-    how: Any = {"hold_out": not ridge, "weighs": ridge}
+    how: Any = {
+        "hold_out": name not in ALL_ROWS_TRAIN,
+        "weighs": name == "TangentRidge",
+    }
     given_rows = GivenRows(table.x, table.y, **given)
     rows = read_rows(model, given_rows)
     inputs, _ = points_of(model, rows, **how)
@@ -186,6 +190,15 @@ def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> Non
     hidden = labels.hidden[100:]
     # rows in another order would have 0
     assert adjusted_rand_score(hidden, model.environments_) > 0.3
+
+
+@pytest.mark.parametrize("name", ["EIIL", "EVaLS"])
+def test_environment_1_has_the_errors_of_all_rows(name: str, labels: Any) -> None:
+    """Of those that train and those that validate, whatever the seed."""
+    for seed in range(4):
+        model = quick(name, **FINDS[name], random_state=seed)
+        environments = model.fit(labels.x, labels.y).environments_
+        assert np.mean(environments == labels.hidden) > 0.8
 
 
 @pytest.mark.parametrize(

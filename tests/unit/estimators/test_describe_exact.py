@@ -77,10 +77,11 @@ def test_only_rounding_counts_as_exact(n: int) -> None:
     noisy = total + 1e-4 * noise
     curved = np.abs(total - 5)
     turned = x[:, 0] + sign * x[:, 1]
-    for exact in (total, rounded):
-        assert explains_exactly(rows_of(x, exact))
-    for inexact in (noisy, curved, turned, one_other):
-        assert not explains_exactly(rows_of(x, inexact))
+    for unit in (1e-170, 1.0, 1e170):
+        for exact in (total, rounded):
+            assert explains_exactly(rows_of(x, unit * exact))
+        for inexact in (noisy, curved, turned, one_other):
+            assert not explains_exactly(rows_of(x, unit * inexact))
 
 
 def test_rows_that_determine_the_coefficients_are_not_exact() -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.tables.distinct import DistinctRows
@@ -96,3 +97,36 @@ def test_the_number_of_environments_is_chosen_by_landmarks_too() -> None:
     )
     model.fit(x, y)
     assert np.isfinite(model.predict(x)).all()
+
+
+@pytest.mark.parametrize("unit", [2.0**-10, 2.0**10])
+def test_the_unit_of_a_survey_s_weights_does_not_matter(unit: float) -> None:
+    """Equal rows are as many draws by weights that are no whole numbers; powers of two
+    round nothing."""
+    x, y = few_categories()
+    random = np.random.default_rng(1)
+    weights = random.uniform(0.5, 1.5, len(y))
+    model = KerHRMClassifier(**SMALL, if_not_better="fit")
+    expected = clone(model).fit(x, y, sample_weight=weights)
+    in_unit = clone(model).fit(x, y, sample_weight=unit * weights)
+    assert_array_equal(in_unit.environment_proba_, expected.environment_proba_)
+    outputs = expected.decision_function(x)
+    assert_array_equal(in_unit.decision_function(x), outputs)
+
+
+def test_a_number_that_is_chosen_is_the_fit_that_asks_for_it() -> None:
+    """With no more features than rows for each environment."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(150, 2))
+    slope = np.array([-6.0, 0.0, 6.0])[random.integers(3, size=150)]
+    y = x[:, 0] + slope * x[:, 1] + 0.1 * random.normal(size=150)
+    kept: dict[str, Any] = {"pretest": False, "if_not_better": "fit"}
+    wide = SMALL | kept | {"k": [3, 60], "network": (256,), "n_init": 4}
+    chosen = KerHRMRegressor(**wide, n_environments=None).fit(x, y)
+    assert chosen.environment_proba_.shape[1] == 3
+    asked = KerHRMRegressor(**wide, n_environments=3).fit(x, y)
+    assert len(asked.singular_values_) == 40
+    assert_array_equal(chosen.singular_values_, asked.singular_values_)
+    assert_array_equal(chosen.environment_proba_, asked.environment_proba_)
+    assert_array_equal(chosen.predict(x), asked.predict(x))
+    assert chosen.history_ == asked.history_

@@ -250,13 +250,20 @@ def test_a_subclass_without_options_lists_none(slopes: Any) -> None:
     assert best.options == {"ridge": ridge}
     assert clone(best).get_params() == search.best_params_
     assert iterations(best).get_xlabel() == "iteration"
+    inferred = best.report(slopes.x, slopes.y).facts["environments"]
+    assert inferred.endswith("% of the rows, by mean membership")
+    plain = KerHRMRegressor(**QUICK, if_not_better="fit", options={"ridge": ridge})
+    plain.fit(slopes.x, slopes.y)
+    assert str(best.describe(stability=2)) == str(plain.describe(stability=2))
 
 
 def test_a_read_only_mapping_is_copied_and_saved(labels: Any) -> None:
     given = MappingProxyType({"ridge": 0.1})
-    model = KerHRMClassifier(**QUICK, options=given)
+    level = MappingProxyType({"level": 0.1})
+    model = KerHRMClassifier(**QUICK, options=given, pretest=level)
     assert model.options is given
     assert clone(model).options == given
+    assert clone(model).pretest == level
     model.fit(labels.x, labels.y)
     loaded = pickle.loads(pickle.dumps(model))
     assert loaded.options == given

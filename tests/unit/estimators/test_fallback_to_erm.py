@@ -338,10 +338,12 @@ def test_the_price_of_labels_is_told() -> None:
     message = report.facts["cost of KerHRM"]
     assert "against ERM's" in message
 
-    erm = KerHRMClassifier(**SMALL, options={"margin": 1.0})
-    with warnings.catch_warnings(action="error"):  # it was asked for
-        erm.fit(x, y)
-    assert erm.predictor_ == "erm"
+    for how in ("erm", "fit"):
+        asked: dict[str, Any] = {"if_not_better": how, "options": {"margin": 1.0}}
+        erm = KerHRMClassifier(**SMALL, **asked)
+        with warnings.catch_warnings(action="error"):  # it was asked for
+            erm.fit(x, y)
+        assert erm.predictor_ == "erm"
     description = erm.describe(stability=0)
     assert "options={'margin': 1} asks for it" in description.verdict
 

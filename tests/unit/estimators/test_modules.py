@@ -319,3 +319,10 @@ def test_a_machine_without_memory_is_no_fault_of_a_module() -> None:
     starts = "DefaultCPUAllocator: can't allocate"
     with pytest.raises(RuntimeError, match=starts), derivatives_of(network):
         raise RuntimeError(full)
+
+
+def test_memory_in_the_words_of_an_error_is_no_lack_of_it() -> None:
+    network = of_module(nn.Linear(3, 1), 3)
+    words = "has no tangent features: unsupported memory format"
+    with refusal(words), derivatives_of(network):
+        raise RuntimeError("unsupported memory format option Preserve")

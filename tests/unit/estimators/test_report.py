@@ -2,6 +2,7 @@
 fails."""
 
 import copy
+import re
 from typing import Any
 
 import numpy as np
@@ -349,3 +350,23 @@ def test_shares_of_environments_count_rows_by_their_weight(slopes: Any) -> None:
     plain = weighted.environment_proba_.mean(0)
     unweighted = ", ".join(f"{share:.0%}" for share in plain)
     assert not facts["environments"].startswith(unweighted)
+
+
+def test_errors_of_a_refused_fit_are_in_the_unit_of_its_rows(slopes: Any) -> None:
+    """ERM, which predicts then, is of all rows, and has another unit."""
+    x = slopes.x[:200]
+    y = slopes.y[:200]
+    model = KerHRMRegressor(**SMALL, pretest=False, options={"margin": 0.95})
+    model.fit(x, y)
+    assert model.predictor_ == "erm"
+    again = clone(model)
+    _, positions = points_of(again, read_rows(again, GivenRows(x, y)))
+    unit = y[positions < 160].std()
+    assert abs(unit / y.std() - 1) > 3e-3
+    refused = model.report(x, y).facts["refused"]
+    told = re.search(r"is (\S+) against ERM's (\S+) on all of them", refused)
+    assert told is not None
+    for name, error in zip(("kerhrm", "erm"), told.groups(), strict=True):
+        mean_square = np.mean(model._losses[name])
+        expected = unit * mean_square**0.5
+        assert float(error) == pytest.approx(expected, rel=1e-3)

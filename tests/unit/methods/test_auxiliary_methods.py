@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from refusals import refusal
 from torch.testing import assert_close
 
 from kerhrm import KerHRMOptions, NetworkOptions, NTFMap, Problem, build
+from kerhrm.heterogeneity import auxiliary
 from kerhrm.heterogeneity.auxiliary import covariance_measure
 from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods import zin
@@ -314,3 +316,15 @@ def test_refused() -> None:
     too_many = AuxiliaryOptions(k=[12])
     with refusal("k=12 exceeds the 11"):
         fit_auxiliary(problem, inputs.x, z, held_out, too_many)
+
+
+def test_draws_in_blocks_are_the_same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a tiny level takes no more memory."""
+    whole = measured(turns, 0)
+    monkeypatch.setattr(auxiliary, "MOST_DRAWS", 40)
+    in_blocks = measured(turns, 0)
+    assert len(in_blocks.null) == 99
+    assert_allclose(in_blocks.null, whole.null, rtol=1e-10)
+    assert in_blocks.p_value == whole.p_value
+    sizes = [len(signs) for signs in auxiliary._signs(5, 99)]
+    assert sizes == [41, 40, 19]

@@ -317,6 +317,13 @@ def test_environments_of_auxiliary_columns_are_drawn(labels: Any) -> None:
     n_hidden = labels.hidden.sum()
     n_other = (~labels.hidden).sum()
     assert sizes == sorted([n_hidden, n_other])
+    # what chooses is a risk, and would be no accuracy
+    of_iteration = kerhrm.plots.iterations(model)
+    assert words(of_iteration) == [
+        "training rows",
+        "validation rows",
+        "iteration 1, chosen",
+    ]
 
     kerhrm.plots.relation(model, x, y, "shade", auxiliary=place)
     compared = [model, labels.hidden]

@@ -216,6 +216,26 @@ def test_a_few_categories_are_alike_by_chance_and_copies_are_not() -> None:
     assert_array_equal(of_copies.units, 1)
 
 
+def test_weights_that_are_not_whole_are_in_units_of_their_mean() -> None:
+    random = np.random.default_rng(0)
+    table = random.integers(0, 3, (200, 2)).astype(float)
+    counts = DistinctRows.find(table, None).units
+    tenths = DistinctRows.find(table, np.full(200, 0.1))
+    assert_array_equal(tenths.units, counts)
+    twice = DistinctRows.find(table, np.full(200, 2.0))
+    assert_array_equal(twice.units, 2 * counts)
+
+    weights = random.uniform(0, 5, 200)
+    draws = weights / weights.mean()
+    expected = []
+    for row in np.unique(table[:, ::-1], axis=0)[:, ::-1]:
+        equal = (table == row).all(axis=1)
+        expected.append(np.ceil(draws[equal].sum()))
+    for unit in (1e-3, 1.0, 1000.0):
+        distinct = DistinctRows.find(table, unit * weights)
+        assert_array_equal(distinct.units, expected)
+
+
 def test_columns_are_ordered_by_what_they_hold() -> None:
     random = np.random.default_rng(0)
     bits = random.integers(0, 2, (60, 5))

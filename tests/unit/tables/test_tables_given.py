@@ -19,6 +19,7 @@ from kerhrm import (
     TangentRidge,
 )
 from kerhrm.estimators import DataWarning
+from kerhrm.tables.unusual import telling_auxiliary
 from tests.unit.tables.given_table import (
     CLASS,
     DAYS,
@@ -221,3 +222,15 @@ def test_validation_rows_that_train_as_well_are_told() -> None:
         warnings.simplefilter("error", DataWarning)
         model.fit(X, Y, validation=new)
         model.fit(categories, labels, validation=alike_by_chance)
+
+
+def test_a_label_at_the_ends_of_a_column_alone_is_not_given_away() -> None:
+    """No neighbours on both sides tell whether it would be."""
+    z = np.arange(20.0)
+    y = np.zeros(20)
+    y[[0, -1]] = 1.0
+    with warnings.catch_warnings(action="error"):
+        text = telling_auxiliary(z[:, None], y, ["z"], "classification")
+    assert text is None
+    inner = telling_auxiliary(z[:, None], (z > 9).astype(float), ["z"], "regression")
+    assert inner is None
