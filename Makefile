@@ -16,8 +16,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --no-deps
 SNAKEMAKE = $(BIN)/snakemake $(if $(PROFILE),--workflow-profile $(PROFILE),--cores $(CORES))
 WITH = $(if $(CONFIG),--config $(CONFIG))
-configured = $(or $(patsubst $(1)=%,%,$(filter $(1)=%,$(CONFIG))),$(2))
-RUN = $(call configured,results,results)/$(call configured,preset,paper)
+# config/config.yaml may name another preset or folder; asked once, by the targets that need it
+FOLDER = $(shell $(BIN)/python -m kerhrm_paper.config.folder $(CONFIG))
+RUN = $(eval RUN := $(or $(FOLDER),$(error correct CONFIG or config/config.yaml)))$(RUN)
 
 # What a target does not take would be lost without a word.
 OF_smoke = CORES PROFILE
@@ -57,9 +58,9 @@ reproduce: env  ## tables and figures from raw data, on the published seeds, com
 	@echo "open results/fresh/report.html"
 
 recover: env  ## continue an interrupted run: CONFIG=preset=smoke, TARGET=..., PROFILE=...
-	$(BIN)/python -m kerhrm_paper.runs.recover $(RUN)
+	$(BIN)/python -m kerhrm_paper.runs.recover "$(RUN)"
 	$(SNAKEMAKE) --rerun-incomplete $(TARGET) $(WITH)
-	@test ! -e $(RUN)/report.html || echo "open $(RUN)/report.html"
+	@test ! -e "$(RUN)/report.html" || echo "open $(RUN)/report.html"
 
 report: env  ## report.html of a run, and what it lacks (CONFIG=preset=smoke: of that run)
 	$(SNAKEMAKE) report $(WITH)

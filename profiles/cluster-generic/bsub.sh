@@ -8,4 +8,10 @@ while [ $options -gt 0 ]; do
     options=$((options - 1))
 done
 shift
-bsub "$@" <"$script" | sed -n 's/^Job <\([0-9]*\)>.*/\1/p'
+answer=$(bsub "$@" <"$script") || exit 1
+number=$(printf '%s\n' "$answer" | sed -n 's/^Job <\([0-9]*\)>.*/\1/p')
+if [ -z "$number" ]; then
+    echo "bsub.sh: bsub has given no number of a job: $answer" >&2
+    exit 1
+fi
+echo "$number"

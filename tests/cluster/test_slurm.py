@@ -84,6 +84,8 @@ def test_three_commands_serve_a_scheduler_without_a_plugin(
     done, jobs = fresh.submit("cluster-generic", *QUICK, *options, FEATURES, *SMOKE)
     assert done.returncode == 0, done.stdout
     assert [job["state"] for job in jobs] == ["COMPLETED"]
+    (note,) = (fresh.folder / ".snakemake/log").glob("*.ended")
+    assert note.read_text() == "0\n"
     assert (fresh.folder / FEATURES).read_bytes() == (
         runs.local.folder / FEATURES
     ).read_bytes()

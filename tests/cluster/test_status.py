@@ -6,23 +6,31 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytestmark = pytest.mark.cluster
 
 FOLDER = Path(__file__).parents[2] / "profiles" / "cluster-generic"
+NOTES = ".snakemake/log"
+ASKED = 15  #: times that a job may be unknown
 
 
-def answer(
-    programs: Path, scheduler: str, **scripts: str
-) -> subprocess.CompletedProcess[str]:
-    """Answer of status.sh for job 7, where the programs of a scheduler are
-    ``scripts``."""
+def play(programs: Path, **scripts: str) -> dict[str, str]:
+    """The environment in which the programs of a scheduler are ``scripts``."""
     for name, script in scripts.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (programs / name).chmod(0o755)
+    return {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+
+
+def ask(
+    folder: Path, scheduler: str, number: str = "7", **scripts: str
+) -> subprocess.CompletedProcess[str]:
+    """Answer of status.sh, where the programs of a scheduler are ``scripts``."""
     return subprocess.run(
-        [FOLDER / "status.sh", scheduler, "7"],
-        env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        [FOLDER / "status.sh", scheduler, number],
+        cwd=folder,
+        env=play(folder, **scripts),
         capture_output=True,
         text=True,
     )
@@ -48,7 +56,12 @@ def accounting(failed: str, status: str) -> str:
             {"qstat": "exit 1", "qacct": accounting("100 : assumedly", "137")},
             "failed",
         ),
+        ("sge", {"qstat": "echo ' 7 0.5 snakejob me qw 01/01/2026'"}, "running"),
+        ("sge", {"qstat": "echo ' 7 0.5 snakejob me Eqw 01/01/2026'"}, "failed"),
+        ("sge", {"qstat": "echo '77 0.5 snakejob me Eqw 01/01/2026'"}, "running"),
         ("pbs", {"qstat": "echo '    job_state = R'"}, "running"),
+        # -x is refused for every job where no history is kept
+        ("pbs", {"qstat": "test $1 = -f && echo ' job_state = R'"}, "running"),
         ("pbs", {"qstat": "exit 1"}, "running"),
         (
             "pbs",
@@ -72,6 +85,9 @@ def accounting(failed: str, status: str) -> str:
         ("slurm", {"squeue": "echo COMPLETING"}, "running"),
         ("slurm", {"squeue": "echo COMPLETED"}, "success"),
         ("slurm", {"squeue": "echo OUT_OF_MEMORY"}, "failed"),
+        ("slurm", {"squeue": "echo PREEMPTED"}, "failed"),
+        ("slurm", {"squeue": "echo REVOKED"}, "failed"),
+        ("slurm", {"squeue": "exit 1", "sacct": "echo PREEMPTED"}, "failed"),
         ("slurm", {"squeue": "exit 1", "sacct": "exit 1"}, "running"),
         ("slurm", {"squeue": "exit 1", "sacct": "echo PENDING"}, "running"),
         # forgotten by squeue
@@ -83,33 +99,126 @@ def accounting(failed: str, status: str) -> str:
 def test_status(
     tmp_path: Path, scheduler: str, scripts: dict[str, str], expected: str
 ) -> None:
-    done = answer(tmp_path, scheduler, **scripts)
+    done = ask(tmp_path, scheduler, **scripts)
     assert (done.returncode, done.stdout) == (0, f"{expected}\n")
 
 
-def test_bsub_gets_the_script_and_gives_the_number(tmp_path: Path) -> None:
-    bsub = tmp_path / "bsub"
-    bsub.write_text(
-        "#!/bin/sh\n"
-        f'for a; do echo "<$a>"; done >{tmp_path}/options; cat >{tmp_path}/input\n'
-        "echo 'Job <123> is submitted to queue <normal>.'\n"
-    )
-    bsub.chmod(0o755)
-    (tmp_path / "job script").write_text("#!/bin/sh\ntrue\n")
-    done = subprocess.run(
-        [
-            FOLDER / "bsub.sh",
-            "-n",
-            "2",
-            "-R",
-            "span[hosts=1] x",
-            tmp_path / "job script",
-        ],
-        env={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+#: by scheduler: programs that answer and do not know the job, and the general one
+UNKNOWN = {
+    "sge": ({"qstat": "test $# = 0", "qacct": "exit 1"}, "qstat"),
+    "pbs": ({"qstat": "test $1 = -B"}, "qstat"),
+    "lsf": ({"bjobs": "exit 255", "bqueues": "exit 0"}, "bqueues"),
+    "slurm": ({"squeue": "exit 1", "sacct": "exit 0", "sinfo": "exit 0"}, "sinfo"),
+}
+
+
+@pytest.mark.parametrize("scheduler", UNKNOWN)
+def test_a_job_that_is_unknown_for_long_has_failed(
+    tmp_path: Path, scheduler: str
+) -> None:
+    """Snakemake would wait for it for ever; a scheduler that is down is waited for."""
+    programs, general = UNKNOWN[scheduler]
+    for _ in range(ASKED - 1):
+        assert ask(tmp_path, scheduler, **programs).stdout == "running\n"
+    down = programs | {general: "exit 1"}
+    assert ask(tmp_path, scheduler, **down).stdout == "running\n"
+    done = ask(tmp_path, scheduler, **programs)
+    assert done.stdout == "failed\n"
+    assert done.stderr == f"status.sh: {scheduler} does not know job 7 any more\n"
+    assert list((tmp_path / NOTES).iterdir()) == []
+
+
+def test_a_job_that_is_known_again_is_counted_anew(tmp_path: Path) -> None:
+    programs, _ = UNKNOWN["slurm"]
+    for _ in range(ASKED - 1):
+        ask(tmp_path, "slurm", **programs)
+    assert ask(tmp_path, "slurm", squeue="echo RUNNING").stdout == "running\n"
+    for _ in range(ASKED - 1):
+        assert ask(tmp_path, "slurm", **programs).stdout == "running\n"
+
+
+@pytest.mark.parametrize("number", ["", "None"])
+def test_a_submission_without_a_number_has_failed(tmp_path: Path, number: str) -> None:
+    done = ask(tmp_path, "slurm", number, squeue="exit 1", sacct="exit 1")
+    assert done.stdout == "failed\n"
+    assert "gave no number" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "scheduler"),
+    [
+        ("JOB_ID", "sge"),
+        ("PBS_JOBID", "pbs"),
+        ("LSB_JOBID", "lsf"),
+        ("SLURM_JOB_ID", "slurm"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("command", "status", "expected"),
+    [("true", 0, "success"), ("false", 1, "failed"), ("cd / && exit 3", 3, "failed")],
+)
+def test_the_job_notes_how_it_has_ended(
+    tmp_path: Path,
+    variable: str,
+    scheduler: str,
+    command: str,
+    status: int,
+    expected: str,
+) -> None:
+    """Where the scheduler has forgotten it, the note counts, at once."""
+    (tmp_path / NOTES).mkdir(parents=True)
+    template = (FOLDER / "jobscript.sh").read_text()
+    script = tmp_path / "snakejob.sh"
+    text = template.format(properties='{"rule": "train"}', exec_job=command)
+    script.write_text(text)
+    started = tmp_path
+    environment = {"PATH": os.environ["PATH"], variable: "7"}
+    if scheduler == "pbs":  # whose jobs start in the home folder
+        started = tmp_path / "home"
+        started.mkdir()
+        environment["PBS_O_WORKDIR"] = str(tmp_path)
+    done = subprocess.run(["sh", script], cwd=started, env=environment)
+    assert done.returncode == status
+    programs, _ = UNKNOWN[scheduler]
+    assert ask(tmp_path, scheduler, **programs).stdout == f"{expected}\n"
+
+
+def test_the_profile_uses_that_script() -> None:
+    text = (FOLDER / "config.yaml").read_text(encoding="utf-8")
+    profile = yaml.safe_load(text)
+    assert profile["jobscript"] == "jobscript.sh"
+
+
+def submit(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """A submission by bsub.sh, where bsub is ``script``."""
+    (folder / "job script").write_text("#!/bin/sh\ntrue\n")
+    words = ["-n", "2", "-R", "span[hosts=1] x"]
+    return subprocess.run(
+        [FOLDER / "bsub.sh", *words, folder / "job script"],
+        env=play(folder, bsub=script),
         capture_output=True,
         text=True,
-        check=True,
     )
-    assert done.stdout == "123\n"
+
+
+def test_bsub_gets_the_script_and_gives_the_number(tmp_path: Path) -> None:
+    keep = f'for a; do echo "<$a>"; done >{tmp_path}/options; cat >{tmp_path}/input'
+    say = "echo 'Job <123> is submitted to queue <normal>.'"
+    done = submit(tmp_path, f"{keep}\n{say}")
+    assert (done.returncode, done.stdout) == (0, "123\n")
     assert (tmp_path / "options").read_text() == "<-n>\n<2>\n<-R>\n<span[hosts=1] x>\n"
     assert (tmp_path / "input").read_text() == "#!/bin/sh\ntrue\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo 'Queue does not exist. Job not submitted.' >&2; exit 255",
+        "echo 'Request aborted by esub.'",
+    ],
+)
+def test_a_rejected_submission_fails(tmp_path: Path, script: str) -> None:
+    """Snakemake would ask for ever about a job without a number."""
+    done = submit(tmp_path, script)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ubmitted" in done.stderr or "no number of a job" in done.stderr

@@ -9,12 +9,22 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 from dagtools import SMOKE, Checkout, Job, contents
-from faulttools import FAULTS, Disk, Run, end_all, recover, schedule, snakemake
+from faulttools import (
+    FAULTS,
+    Disk,
+    Run,
+    end_all,
+    left_out,
+    recover,
+    schedule,
+    snakemake,
+)
 
 pytestmark = pytest.mark.faults
 
@@ -42,22 +52,33 @@ def hit(kind: str, run: Run, disk: Disk, rng: random.Random) -> bool:
     except (psutil.NoSuchProcess, ProcessLookupError):
         return False
     status = run.wait()
-    disk.enlarge()
+    disk.repair()
     # A job that has just ended its work no longer minds a request to stop.
     assert status != 0 or kind == "SIGTERM to a job", run.output
     return True
 
 
+@dataclass
+class Disturbed:
+    """A copy after all faults, and the last recovery."""
+
+    copy: Checkout
+    recovery: Run
+    tried: set[str]  #: kinds of faults
+    left_out: dict[str, str]  #: other kinds, and why
+
+
 @pytest.fixture(scope="module")
 def disturbed(
     copies: Callable[[], Path], raw_dir: str | None, jobs: list[Job]
-) -> Iterator[tuple[Checkout, Run]]:
-    """A copy after all faults, and the last recovery."""
+) -> Iterator[Disturbed]:
     copy, rng = Checkout(copies(), raw_dir), random.Random(SEED)
     disk = Disk(copy.folder / "results" / "smoke")
     try:
-        run, n_hits = snakemake(copy, TARGETS), 0
-        for number, kind in enumerate(schedule(N_FAULTS, disk, rng)):
+        run = snakemake(copy, TARGETS)
+        n_hits = 0
+        kinds = [*schedule(N_FAULTS, disk, rng)]
+        for number, kind in enumerate(kinds):
             left = len(jobs) - round(
                 (number + rng.random()) / N_FAULTS * (len(jobs) - 2)
             )
@@ -66,26 +87,33 @@ def disturbed(
             run = recover(copy, TARGETS)
         run.wait()
         assert n_hits >= N_FAULTS / 2
-        yield copy, run
+        yield Disturbed(copy, run, {*kinds}, left_out(disk))
     finally:
         end_all(copy.folder)
         disk.close()
 
 
-def test_the_recovery_succeeds(disturbed: tuple[Checkout, Run]) -> None:
-    copy, recovery = disturbed
+@pytest.mark.parametrize("kind", FAULTS)
+def test_every_kind_of_fault_is_tried(disturbed: Disturbed, kind: str) -> None:
+    if kind in disturbed.left_out:
+        pytest.skip(f"needs a file system of its own: {disturbed.left_out[kind]}")
+    assert kind in disturbed.tried
+
+
+def test_the_recovery_succeeds(disturbed: Disturbed) -> None:
+    recovery = disturbed.recovery
     assert recovery.process.returncode == 0, recovery.output
-    assert copy.plan(*TARGETS, *SMOKE) == []
+    assert disturbed.copy.plan(*TARGETS, *SMOKE) == []
 
 
 def test_results_are_those_of_an_undisturbed_run(
-    results: Path, disturbed: tuple[Checkout, Run], jobs: list[Job]
+    results: Path, disturbed: Disturbed, jobs: list[Job]
 ) -> None:
     declared = {
         file.removeprefix("results/smoke/") for job in jobs for file in job.output
     }
     expected = {n: c for n, c in contents(results).items() if n in declared}
-    found = contents(disturbed[0].folder / "results/smoke")
+    found = contents(disturbed.copy.folder / "results/smoke")
     assert {"tables", "notebooks", "figures", "scores"} <= {
         n.split("/")[0] for n in expected
     }
@@ -93,8 +121,8 @@ def test_results_are_those_of_an_undisturbed_run(
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
-def test_nothing_temporary_remains(disturbed: tuple[Checkout, Run]) -> None:
-    copy, _ = disturbed
+def test_nothing_temporary_remains(disturbed: Disturbed) -> None:
+    copy = disturbed.copy
     for folder in ("locks", "incomplete"):
         assert list((copy.folder / ".snakemake" / folder).glob("*")) == []
     run = copy.folder / "results" / "smoke"

@@ -145,8 +145,8 @@ def end_all(folder: Path) -> None:
 
 
 class Disk:
-    """A file system in memory at ``folder`` that can fill up, where mounting is
-    allowed."""
+    """A file system in memory at ``folder`` that can fill up or become read-only,
+    where mounting is allowed."""
 
     size = "4g"  # more than results need
 
@@ -159,6 +159,7 @@ class Disk:
         except FileNotFoundError:
             problem = "there is no mount command"
         self.problem: str | None = problem or None  #: why it could not be mounted
+        self.is_protected = False
 
     def _mount(
         self, *options: str, check: bool = False
@@ -175,14 +176,31 @@ class Disk:
                 return
         raise AssertionError("the disk grew faster than it could be filled")
 
-    def enlarge(self) -> None:
+    def protect(self) -> None:
+        """Let nobody write here, root neither.
+
+        It takes a second mount: files that are open for writing forbid to change the
+        first one.
+        """
+        self._mount("--bind", "-o", "ro", str(self.folder), check=True)
+        self.is_protected = True
+
+    def repair(self) -> None:
+        """Make it as large as it was, and let everybody write again."""
+        if self.is_protected:
+            self._unmount()
+            self.is_protected = False
         if self.problem is None:
             self._mount("-o", f"remount,size={self.size}", check=True)
 
+    def _unmount(self) -> None:
+        subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
+
     def close(self) -> None:
+        if self.is_protected:
+            self._unmount()
         if self.problem is None:
-            command = ["umount", "--lazy", str(self.folder)]
-            subprocess.run(command, check=True)
+            self._unmount()
 
 
 def signal_job(run: Run, rng: random.Random, number: int) -> None:
@@ -211,16 +229,29 @@ def kill_everything(run: Run) -> None:
 FAULTS: dict[str, Callable[[Run, Disk, random.Random], object]] = {
     "kill -9 of a job": lambda run, disk, rng: signal_job(run, rng, signal.SIGKILL),
     "kill -9 of Snakemake": lambda run, disk, rng: run.main().kill(),
+    "kill -9 of the process group": lambda run, disk, rng: os.killpg(
+        run.process.pid, signal.SIGKILL
+    ),
     "kill -9 of everything": lambda run, disk, rng: kill_everything(run),
     "SIGTERM to a job": lambda run, disk, rng: signal_job(run, rng, signal.SIGTERM),
     "disk full": lambda run, disk, rng: disk.fill(),
+    "read-only file system": lambda run, disk, rng: disk.protect(),
 }
+#: those that need a file system of their own
+OF_DISK = ("disk full", "read-only file system")
+
+
+def left_out(disk: Disk) -> dict[str, str]:
+    """Kinds of faults that are not possible here, and why."""
+    if disk.problem is None:
+        return {}
+    return dict.fromkeys(OF_DISK, disk.problem)
 
 
 def schedule(n: int, disk: Disk, rng: random.Random) -> Iterator[str]:
     """``n`` kinds of faults that are possible here, in random order, all about equally
     often."""
-    kinds = [kind for kind in FAULTS if kind != "disk full" or disk.problem is None]
+    kinds = [kind for kind in FAULTS if kind not in left_out(disk)]
     for number in range(n):
         if number % len(kinds) == 0:
             rng.shuffle(kinds)

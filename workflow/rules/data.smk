@@ -9,16 +9,25 @@ RAW = {
 
 
 def attempt_to_fetch(wildcards):
-    """A number that grows when the file is a synthetic fallback, but the real one is at hand."""
+    """A number that grows when the file is a synthetic fallback that is not to stay."""
     path = CONFIG.run / f"raw/{wildcards.raw}.npz"
     record = provenance.read(CONFIG.run, f"raw/{wildcards.raw}.npz")
-    attempt = record["params"]["attempt"] if record else 0
+    params = record.get("params", {}) if record else {}
+    attempt = params.get("attempt", 0)
     if not path.exists():
         return attempt
     from kerhrm.plugins import load_entry
 
     replaceable = load_entry(RAW[wildcards.raw]).replaceable
-    return attempt + checked(replaceable, path, CONFIG.raw_dir)
+    return attempt + checked(replaceable, path, CONFIG.raw_dir, CONFIG.on_missing)
+
+
+def only_where(value):
+    """A parameter that says where raw files are looked for: another one reruns nothing.
+
+    Snakemake does not compare parameters of functions that name the output.
+    """
+    return lambda wildcards, output: value
 
 
 rule write_configuration:
@@ -50,8 +59,8 @@ rule fetch_raw:
     localrule: True
     params:
         raw=lambda w: RAW[w.raw],
-        raw_dir=CONFIG.raw_dir,
-        on_missing=CONFIG.on_missing,
+        raw_dir=only_where(CONFIG.raw_dir),
+        on_missing=only_where(CONFIG.on_missing),
         attempt=attempt_to_fetch,
         code=lambda w: code("fetch_raw", RAW[w.raw]),
     message:

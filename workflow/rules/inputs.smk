@@ -78,8 +78,10 @@ from kerhrm_paper.config.targets import (
     names_data,
 )
 from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.cluster import check_gpus, check_threads
 from kerhrm_paper.runs.code_hash import code_hash, keep
 from kerhrm_paper.runs.locks import hold_run
+from kerhrm_paper.runs.planned import planned_code
 
 
 def own(name):
@@ -109,6 +111,7 @@ if started and main:
         check_targets,
     )
     from kerhrm_paper.config.command_line import CommandLine
+    from kerhrm_paper.config.written_files import check_written
 
     COMMAND = CommandLine(sys.argv[1:], get_argument_parser())
     checked(check_options, COMMAND)
@@ -123,6 +126,8 @@ else:
 if (raw := os.environ.get("KERHRM_RAW_DIR")) and (wrong := no_folder(raw)):
     raise WorkflowError(f"KERHRM_RAW_DIR={raw} {wrong}, or unset KERHRM_RAW_DIR")
 RUN = str(CONFIG.run)
+if COMMAND is not None:
+    checked(check_written, COMMAND, ROOT, RUN)
 TABLES = CONFIG.tables
 IN_ALL = [name for name, table in TABLES.items() if table.in_all]
 THREADS = CONFIG.threads
@@ -167,6 +172,12 @@ onstart:
         checked(check_number, "--cores", workflow.resource_settings.cores)
     else:
         checked(check_number, "--jobs", workflow.resource_settings.nodes)
+        checked(check_threads, THREADS, workflow.resource_settings.cores)
+        checked(
+            check_gpus,
+            CONFIG.device,
+            workflow.resource_settings.overwrite_resources,
+        )
     if CONFIG.device.startswith("cuda") and workflow.local_exec:
         # before any work; a cluster's head node may have no GPU, where its jobs have one
         from kerhrm.networks.base import resolve_device
@@ -199,7 +210,7 @@ def shown(path, caption, category, **labels):
 @functools.cache
 def code(script, *modules):
     """Hash of all code that a script runs: as a parameter it makes an edit rerun the job."""
-    return checked(code_hash, ROOT / "workflow" / "scripts" / f"{script}.py", *modules)
+    return checked(planned_code, script, *modules, root=ROOT)
 
 
 def code_of_data(script):

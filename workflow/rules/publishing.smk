@@ -185,6 +185,7 @@ rule own_table:
     resources:
         mem_mb=memory(4000),
         runtime=minutes(60),
+        gpu=GPU,
     params:
         options={key: value for key, value in OWN_TABLE.items() if key != "csv"},
         device=CONFIG.device,

@@ -2,7 +2,8 @@
 
 from kerhrm.files import write_text
 from kerhrm_paper.config.views import TableView
-from kerhrm_paper.evaluation.scores import completed, score_table
+from kerhrm_paper.evaluation.completed import completed
+from kerhrm_paper.evaluation.scores import score_table
 from kerhrm_paper.reporting.run import read_scores
 from kerhrm_paper.runs.job import job, run_folder
 

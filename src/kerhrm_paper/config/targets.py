@@ -20,7 +20,7 @@ ITERATIONS = "iterations"
 PRETEST = "heterogeneity.npz"
 STEPS = ("environments.npz", "directions.npz")  #: of an iteration
 #: targets that show the tables of a run
-OF_TABLES = ("all", "report", "verify", "ablations")
+OF_TABLES = ("all", "report", "verify", "ablations", "as_printed_band", "claims")
 #: options by which Snakemake makes no target
 RUNS_NOTHING = ("unlock", "lint", "list_rules", "list_target_rules", "cleanup_metadata")
 #: wildcards of a cell's files, by their place in the path

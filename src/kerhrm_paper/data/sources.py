@@ -2,17 +2,20 @@
 
 Sources are tried in this order: ``raw_dir``, the folder in the environment variable
 ``KERHRM_RAW_DIR``, the cache (``KERHRM_CACHE_DIR``, by default the user's cache
-folder), then the mirrors, unless ``KERHRM_OFFLINE=1``.  A file appears in the cache
-complete or not at all.
+folder; with ``none`` downloads are not kept), then the mirrors, unless
+``KERHRM_OFFLINE=1``.  A file appears in the cache complete or not at all.
 """
 
+import atexit
 import bz2
+import functools
 import logging
 import os
+import shutil
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -21,6 +24,7 @@ import lazy_loader
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import File
 from kerhrm_paper.runs.arrays import load_arrays, save_arrays
+from kerhrm_paper.runs.cache import cache_folder
 
 # it takes a fifth of a second, and every Snakemake imports this
 pooch = lazy_loader.load("pooch")
@@ -97,15 +101,22 @@ class RawData(ABC):
         return self.source.startswith("fallback:")
 
     @classmethod
-    def replaceable(cls, path: File, raw_dir: File | None = None) -> bool:
-        """Whether a file of :meth:`save` holds fallback data, but this machine has the
-        real ones.
+    def replaceable(
+        cls,
+        path: File,
+        raw_dir: File | None = None,
+        on_missing: Literal["fallback", "fail"] = "fallback",
+    ) -> bool:
+        """Whether a file of :meth:`save` holds fallback data that must go: this machine
+        has the real ones, or none are wanted.
 
         A file that cannot be read is left to the job that reads it.
         """
         try:
             if not cls.load(path).is_fallback:
                 return False
+            if on_missing == "fail":
+                return True
             paths = locate(cls.name, cls.files, raw_dir, offline=True)
             return bool(paths)
         except KerhrmError:
@@ -142,9 +153,8 @@ def locate(
     folders = _raw_folders(raw_dir)
     # All raw folders before any download: a damaged file is reported at once.
     paths = [_in_folders(file, name, folders) for file in files]
-    given = os.environ.get("KERHRM_CACHE_DIR")
-    cache_dir = given or pooch.os_cache("kerhrm")
-    cache = Path(cache_dir).expanduser() / name
+    kept = cache_folder(lambda: pooch.os_cache("kerhrm"))
+    cache = (kept or _passing_folder()) / name
     reasons = [f"{folder}: no such file" for folder in folders]
     located = []
     for file, path in zip(files, paths, strict=True):
@@ -152,6 +162,14 @@ def locate(
             path = _in_cache(file, cache, [*reasons], offline)
         located.append(path)
     return located
+
+
+@functools.cache
+def _passing_folder() -> Path:
+    """Where downloads lie that are not kept: until this process ends."""
+    folder = tempfile.mkdtemp(prefix="kerhrm-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _raw_folders(raw_dir: File | None) -> list[Path]:
@@ -207,7 +225,7 @@ def _in_cache(file: RawFile, cache: Path, reasons: list[str], offline: bool) -> 
 
 def _retrieve(url: str, file: RawFile, cache: Path) -> str | None:
     """Download a file into the cache; the reason if a mirror does not have it."""
-    download = partial(_download, file.size)
+    download = functools.partial(_download, file.size)
     try:
         # pooch moves the file into place only if its sum is right.
         pooch.retrieve(url, file.sha256, file.name, cache, downloader=download)

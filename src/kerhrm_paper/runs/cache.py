@@ -9,11 +9,26 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import write_text
+from kerhrm.files import File, write_text
+
+
+def cache_folder(default: Callable[[], File]) -> Path | None:
+    """Folder of what is kept; None if nothing is.
+
+    ``default`` says where, unless ``KERHRM_CACHE_DIR`` does.
+    """
+    place = os.environ.get("KERHRM_CACHE_DIR")
+    if place == "none":
+        return None
+    try:
+        return Path(place or default()).expanduser()
+    except RuntimeError:  # no home folder
+        return None
 
 
 def cache_file(kind: str, facts: Any) -> Path | None:
@@ -21,14 +36,8 @@ def cache_file(kind: str, facts: Any) -> Path | None:
 
     ``facts`` are anything that JSON can hold.
     """
-    place = os.environ.get("KERHRM_CACHE_DIR")
-    if place == "none":
-        return None
-    try:
-        top = Path.home() / ".cache" / "kerhrm"
-        if place:
-            top = Path(place).expanduser()
-    except RuntimeError:  # no home folder
+    top = cache_folder(lambda: Path.home() / ".cache" / "kerhrm")
+    if top is None:
         return None
     text = json.dumps(facts)
     digest = _digest(text)[:32]

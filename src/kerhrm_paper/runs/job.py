@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,6 +24,8 @@ from kerhrm.memory import is_out_of_memory
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.checkpoints import Checkpoint
 from kerhrm_paper.runs.locks import TEMPORARY, locked
+from kerhrm_paper.runs.origin import origin
+from kerhrm_paper.runs.planned import check_code
 
 #: exit status of a job that was stopped and has saved its checkpoint, as after SIGTERM
 STOPPED = 143
@@ -43,9 +45,10 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
 
     The log goes to the rule's log file and to standard error.  The number of threads is
     the configuration's (``params.threads``) and not what Snakemake has to spare,
-    because the last bits of a result depend on it.  A :class:`KerhrmError`, and too
-    little memory, end the job with one line and exit status 1; SIGTERM, SIGINT and the
-    death of its parent with status 143.
+    because the last bits of a result depend on it.  Code that has changed since the
+    plan was made is not run.  A :class:`KerhrmError`, and too little memory, end the
+    job with one line and exit status 1; SIGTERM, SIGINT and the death of its parent
+    with status 143.
     """
     parent = os.getppid()  # now: it may not live until the lock is free
     _log_to(snakemake.rule, snakemake.log)
@@ -62,11 +65,15 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(threads)
         with threadpool_limits(threads), locked(temporary / f"{name}.lock"):
+            params = dict(snakemake.params.items())
+            check_code(params)
+            # now: what is there at the end of a long job may be another commit
+            made_by = {**origin(), **_device(params)}
             files = map(str, snakemake.input)
             inputs = provenance.check(run, files)
-            params = dict(snakemake.params.items())
-            # params have the hash of the code, too
-            facts = [snakemake.rule, params, inputs]
+            # params have the hash of the code, too; a CPU does not go on with the fits
+            # of a GPU
+            facts = [snakemake.rule, params, inputs, made_by.get("device")]
             text = json.dumps(facts, sort_keys=True, default=str)
             digest = _hash(text)
             folder = temporary / f"{name}.{digest}"
@@ -76,7 +83,7 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
             checkpoint = Checkpoint(folder)
             with _stopped(parent, checkpoint), _no_exit(made), checkpoint.shown():
                 yield checkpoint
-            provenance.write(run, snakemake.rule, outputs, inputs, params)
+            provenance.write(run, snakemake.rule, outputs, inputs, params, made_by)
             checkpoint.remove()
     except KerhrmError as error:
         log.error("error: %s", error)
@@ -96,6 +103,19 @@ def run_folder(log_file: str) -> Path:
     """The folder, as ``results/paper``, whose ``logs`` a rule's log is in."""
     folders = Path(log_file).parents
     return next(folder.parent for folder in folders if folder.name == "logs")
+
+
+def _device(params: Mapping[str, Any]) -> dict[str, str]:
+    """Where a job computes that has the parameter ``device``.
+
+    A script without PyTorch leaves that to a process of its own.
+    """
+    if "device" not in params or "torch" not in sys.modules:
+        return {}
+    from kerhrm.networks.base import resolve_device
+
+    device = resolve_device(params["device"])
+    return {"device": str(device)}
 
 
 def _hash(text: str) -> str:

@@ -1,5 +1,8 @@
 """Fits of learners that have a time limit, and whose failures are results.
 
+A process that is killed from outside is no failure of the method: the job fails, and
+one that is started again repeats the fit.
+
 Each job has a process for them, :mod:`kerhrm_paper.runs.fit_process`.  A process can be
 killed whatever its code does; a signal's handler would wait for a loop in C to return,
 and an ``except:`` of the method could swallow what it raises.
@@ -21,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerhrm.errors import KerhrmError
 from kerhrm_paper.runs import fit_process as program
 from kerhrm_paper.runs.arrays import load_arrays
 from kerhrm_paper.runs.checkpoints import Result
@@ -30,6 +34,16 @@ from kerhrm_paper.runs.replicates import Replicates
 CLOSING = 10.0  #: seconds that a process may take to end
 LONGEST = 86400.0  #: seconds for which select can wait
 TIMED_OUT = "timed out"  #: start of the reason of a fit that took too long
+#: signals of a program's own faults, which are results; others come from outside
+FAULTS = (
+    signal.SIGABRT,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGSEGV,
+    signal.SIGSYS,
+    signal.SIGTRAP,
+)
 
 log = logging.getLogger("kerhrm")
 
@@ -72,6 +86,9 @@ class FitProcess:
         """Train a learner on replicate s within its ``timeout``, in minutes.
 
         The limit begins when the process has started, and includes the predictions.
+
+        Raises KerhrmError if the process was killed from outside, as where memory is
+        short: that says nothing of the method.
         """
         if self._process is None:
             self._start()
@@ -165,6 +182,11 @@ class FitProcess:
         self.end()
         if status is None:
             return "the process of the fit closed its files"
+        if status < 0 and -status not in FAULTS:
+            problem = f"the process of a fit was killed by signal {-status}"
+            hint = "free memory, which may be short, or give the job more, "
+            hint += "then run the same command again"
+            raise KerhrmError(problem, hint)
         return f"the process of the fit ended with status {status}"
 
 

@@ -1,6 +1,7 @@
 """What every file of a run was made of.
 
-Digests of it and its inputs, parameters and code; commit and machine of the job.
+Digests of it and its inputs, parameters and code; commit, libraries, machine and device
+of the job.
 
 The record of ``RUN/a/b.npz`` is ``RUN/provenance/a/b.npz.json``; files are named by
 their path from the run's folder.
@@ -75,9 +76,28 @@ def write(
     outputs: Iterable[File],
     inputs: Mapping[str, str],
     params: Mapping[str, Any],
+    made_by: Mapping[str, str | None] | None = None,
 ) -> None:
-    """Write the records of a job's outputs."""
-    made_by = origin()
+    """Write the records of a job's outputs.
+
+    Parameters
+    ----------
+    run : path
+        Folder of the run.
+    rule : str
+        The job's.
+    outputs : iterable of path
+        What it has made.
+    inputs : mapping of str to str
+        Digests by name, as of :func:`check`.
+    params : mapping
+        The rule's.
+    made_by : mapping of str to str, optional
+        What :func:`~kerhrm_paper.runs.origin.origin` said when the job started, and
+        more of the kind.
+    """
+    if made_by is None:
+        made_by = origin()
     for file in outputs:
         record = {
             "rule": rule,

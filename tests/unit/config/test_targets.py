@@ -122,7 +122,9 @@ def test_a_hint_names_something_where_no_rule_makes_files_like_it() -> None:
         check_made("run", parts, RULES[:1], {}, of_data=False)
 
 
-@pytest.mark.parametrize("words", ["", "all", "select one", "report -n"])
+@pytest.mark.parametrize(
+    "words", ["", "all", "select one", "report -n", "claims", "as_printed_band"]
+)
 def test_a_search_has_no_tables_to_ask_for(load: Load, words: str) -> None:
     command = CommandLine(words.split(), get_argument_parser())
     told = "the preset tuning has a search and no tables; write select"

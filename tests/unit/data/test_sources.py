@@ -5,16 +5,18 @@ import hashlib
 import os
 import socket
 import stat
+import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pytest
 from refusals import refusal
 
 from kerhrm_paper.data import sources
-from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
+from kerhrm_paper.data.sources import RawData, RawDataUnavailable, RawFile
 
 random = np.random.default_rng(1)
 A = random.bytes(200_000)
@@ -126,6 +128,58 @@ class TestFolders:
         assert "\n" not in str(caught.value)
         assert caught.value.hint
         assert server.asked == []
+
+
+def test_nothing_is_kept_where_nothing_is_to_be(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    serve: Callable,
+    mirrors: Callable,
+) -> None:
+    """KERHRM_CACHE_DIR=none is no folder of that name."""
+    server = serve(CONTENT)
+    mirrors(server.url)
+    monkeypatch.setenv("KERHRM_CACHE_DIR", "none")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(tmp_path)
+    sources._passing_folder.cache_clear()
+    assert contents(locate()) == CONTENT
+    (folder,) = tmp_path.iterdir()
+    assert folder.name.startswith("kerhrm-")
+    sources._passing_folder.cache_clear()
+
+
+@dataclass(frozen=True)
+class Pair(RawData):
+    """Raw data of the two files."""
+
+    first: np.ndarray
+    source: str = "real"
+    name = "pair"
+    files = FILES
+
+    @classmethod
+    def read(cls, paths: Sequence[Path]) -> Self:
+        return cls(np.frombuffer(paths[0].read_bytes(), np.uint8))
+
+    @classmethod
+    def fallback(cls) -> Self:
+        return cls(np.zeros(3, np.uint8), source="fallback:zeros")
+
+
+def test_fallback_data_go_when_the_real_ones_are_there_or_none_are_wanted(
+    tmp_path: Path, cache: Path
+) -> None:
+    path = tmp_path / "pair.npz"
+    Pair.fallback().save(path)
+    assert not Pair.replaceable(path)
+    assert not Pair.replaceable(path, on_missing="fallback")
+    assert Pair.replaceable(path, on_missing="fail")
+    raw = fill(tmp_path / "raw")
+    assert Pair.replaceable(path, raw)
+    Pair.fetch(raw).save(path)
+    assert not Pair.replaceable(path, raw, on_missing="fail")
 
 
 class TestMirrors:

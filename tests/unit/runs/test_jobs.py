@@ -12,13 +12,13 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import threadpoolctl
 import torch
+from jobtools import log_of, rule
 from refusals import refusal
 
 from kerhrm.errors import KerhrmError
@@ -130,45 +130,6 @@ def test_one_snakemake_at_a_time(tmp_path: Path) -> None:
 
 
 # --- jobs in this process
-
-
-@pytest.fixture(autouse=True)
-def _settings() -> Iterator[None]:
-    """A job sets up a process of its own; here it must leave pytest's as it was."""
-    root = logging.getLogger()
-    threads = torch.get_num_threads()
-    handlers = root.handlers[:]
-    level = root.level
-    yield
-    for handler in root.handlers:
-        if handler not in handlers:
-            handler.close()
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    (tmp_path / "logs").mkdir()
-    return tmp_path
-
-
-def rule(run: Path, *inputs: Path, **params: Any) -> SimpleNamespace:
-    """As much of Snakemake's object as a job reads."""
-    log = str(run / "logs/rule.log")
-    return SimpleNamespace(
-        rule="test",
-        params=params,
-        log=[log],
-        input=[str(path) for path in inputs],
-        output=[str(run / "out")],
-    )
-
-
-def log_of(run: Path) -> str:
-    return (run / "logs/rule.log").read_text(encoding="utf-8")
 
 
 def test_the_log_goes_to_the_file_and_to_standard_error(

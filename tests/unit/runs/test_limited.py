@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from refusals import refusal
 
 from kerhrm import NetworkOptions
 from kerhrm.features.options import FeatureOptions
@@ -101,6 +102,7 @@ WAYS = """
 import multiprocessing
 import os
 import random
+import signal
 import time
 
 import numpy as np
@@ -136,6 +138,14 @@ def raising(inputs, options):
 
 def drawing(inputs, options):
     return constant(random.random() + np.random.rand() + float(torch.rand(())))
+
+
+def killed(inputs, options):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def crashing(inputs, options):
+    os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def several(inputs, options):
@@ -257,7 +267,7 @@ def test_a_traceback_is_shown_once(
         assert fitted(process, "raising").arrays is None
     first, second = caplog.messages
     assert "Traceback" in first
-    assert second == "raising, replicate 0: line 35: RuntimeError: no luck"
+    assert second == "raising, replicate 0: line 36: RuntimeError: no luck"
 
 
 def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) -> None:
@@ -335,6 +345,19 @@ def test_processes_of_a_method_end_with_its_time(process: FitProcess) -> None:
         and str(os.getpid()) in other.environ().get("OF_TEST", "")
     ]
     assert alive == []
+
+
+def test_a_kill_from_outside_is_no_result(process: FitProcess) -> None:
+    """As by a system that is short of memory: another start of the job may succeed."""
+    for _ in range(2):
+        with refusal("the process of a fit was killed by signal 9; free memory"):
+            fitted(process, "killed")
+    assert value_of(fitted(process, "slow")) == 3.0
+
+
+def test_a_crash_of_the_method_is_a_result(process: FitProcess) -> None:
+    answer = fitted(process, "crashing")
+    assert answer.reason == "the process of the fit ended with status -11"
 
 
 def test_a_limit_of_years_is_one(process: FitProcess) -> None:
