@@ -9,6 +9,7 @@ import pandas as pd
 from kerhrm_paper.config.groups import unselected
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.evaluation import statistics
+from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.tables import METRICS, primary, where
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.limited import TIMED_OUT
@@ -132,7 +133,7 @@ def _of_table(
     scores = shared(every, titles)
     methods = scores["method"]
     is_reference = methods.str.startswith(REFERENCE)
-    scores = scores[primary(scores) & ~is_reference]
+    scores = of_independent_seeds(scores[primary(scores) & ~is_reference])
     metrics = set(scores["metric"])
     metric, worst = next(pair for pair in PAIRS if pair[0] in metrics)
     n_settings = scores["setting"].nunique()

@@ -37,8 +37,9 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     """Compare each proposed method with every other trained method of a table.
 
     Of the rows of :func:`kerhrm_paper.evaluation.scores.score_table` those of another
-    criterion than the method's own, metrics that do not say how good a method is, and
-    seeds and settings that only one of the two methods has do not count.
+    criterion than the method's own, as all of the oracle's, metrics that do not say how
+    good a method is, and seeds and settings that only one of the two methods has do not
+    count.
 
     Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p``
     are of the method minus the baseline in the mean over the settings, by the paired t

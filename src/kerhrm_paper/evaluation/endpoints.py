@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.effects import (
     NAN,
     NO_EFFECT,
@@ -226,12 +227,16 @@ def chosen_rows(
     declared: Mapping[str, Any],
     spec: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Rows of a method by its own criterion, of a baseline by that of all baselines."""
+    """Rows of a method by its own criterion, of a baseline by that of all baselines.
+
+    Of crossed seeds there is one for each data set.
+    """
     if method in spec["baselines"]:
         rows = where(scores, selection=spec["baselines_by"])
     else:
         rows = scores[primary(scores)]
-    return where(rows, method=method, metric=declared["metric"])
+    of_method = where(rows, method=method, metric=declared["metric"])
+    return of_independent_seeds(of_method)
 
 
 def printed_numbers(

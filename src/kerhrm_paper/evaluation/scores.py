@@ -94,42 +94,6 @@ def score_table(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def completed(scores: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Published rows of a table, and then those of learners that it has not.
-
-    Rows that no training makes are in both, and show that the data are the same.
-
-    Raises
-    ------
-    KerhrmError
-        If they differ, or if both have a row of a learner, which would count twice.
-    """
-    without = "take the key published out, and train all learners"
-    if not {*COLUMNS} <= {*published}:
-        problem = "the published scores are no scores of a table"
-        raise KerhrmError(problem, f"name its file scores/TABLE.csv.gz, or {without}")
-    keys = ["data", "setting", "method", "seed", "metric"]
-    as_text = {"seed": str}
-    ours = scores.astype(as_text)
-    theirs = published.astype(as_text)
-    both = ours.merge(theirs, on=keys, suffixes=("", "_published"))
-    both = both[both["learner"] == ""]
-    here = both["value"]
-    there = both["value_published"]
-    is_same = np.allclose(here, there, equal_nan=True)
-    if not is_same or not {*ours["data"]} <= {*theirs["data"]}:
-        raise KerhrmError("the published scores are of other data", without)
-    is_new = scores["learner"] != ""
-    twice = ours[is_new].merge(theirs, on=[*keys, "selection"])
-    if len(twice):
-        first = twice.iloc[0]
-        problem = f"the published scores have {first['method']} on {first['data']}, too"
-        hint = f"leave {first['learner_x']} out of the table, or {without}"
-        raise KerhrmError(problem, hint)
-    parts = [published[COLUMNS], scores[is_new]]
-    return pd.concat(parts, ignore_index=True)
-
-
 def table_of(data: DataCell, learner: LearnerCell) -> TableView:
     """The table of a single cell: the main metrics of its task."""
     name = f"{data.name}/{learner.name}"

@@ -49,6 +49,7 @@ PRINTED_AS = {
     "ref: ERM on grayscale images": "ref: perfect invariant model",
 }
 AUTHORS_CODE = "KerHRM (authors' code)"
+ORACLE = "oracle"  #: criterion that chooses on test points: no method's own
 #: the paper's numbers by (table, setting, method as printed, metric)
 PaperValues = Mapping[tuple[str, ...], float]
 
@@ -57,13 +58,16 @@ def primary(cells: pd.DataFrame) -> pd.Series:
     """Whether a row of cells or scores was chosen by its method's own criterion, the
     first one.
 
-    Rows of other selection criteria and of the oracle follow it.
+    Rows of other selection criteria follow it.  What the oracle has chosen is no
+    method's own, also where a method has no other row.
     """
     keys = ["table", "data", "setting", "method", "metric"]
     known = [key for key in keys if key in cells]
-    groups = cells.groupby(known)
+    criteria = cells["selection"]
+    without_oracle = criteria.mask(criteria == ORACLE)
+    groups = cells.assign(selection=without_oracle).groupby(known)
     own_criterion = groups["selection"].transform("first")
-    return cells["selection"] == own_criterion
+    return criteria == own_criterion
 
 
 def where(rows: pd.DataFrame, **values: Any) -> pd.DataFrame:

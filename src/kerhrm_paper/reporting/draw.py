@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kerhrm_paper.evaluation.crossed import is_crossed
+from kerhrm_paper.evaluation.tables import primary
 from kerhrm_paper.reporting import figures
 from kerhrm_paper.reporting.auxiliary_figure import auxiliary, is_auxiliary
 from kerhrm_paper.reporting.change_figure import changes, parted
@@ -67,12 +68,22 @@ def own_figures(
     ``mark`` says how the cells differ from the published ones, and stands above every
     figure.
     """
-    figure = _own_figure(cells, scores, mark)
+    figure = None
+    if _has_own_rows(cells):
+        figure = _own_figure(cells, scores, mark)
     if figure is None:
         return []
     with figures.style():
         figures.finish(figure, [], mark)
     return [figure]
+
+
+def _has_own_rows(cells: pd.DataFrame) -> bool:
+    """Whether there is a row that no oracle has chosen, besides those of references."""
+    methods = cells["method"]
+    is_reference = methods.str.startswith("ref: ")
+    is_drawn = primary(cells) & ~is_reference
+    return bool(is_drawn.any() or is_reference.all())
 
 
 def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure | None:
@@ -94,7 +105,7 @@ def _own_figure(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> Figure 
     if len(changed) > MANY:
         return changes(cells)
     has_accuracies = "test_acc" in set(scores["metric"])
-    methods = set(scores["method"])
+    methods = set(scores.loc[primary(scores), "method"])
     if has_accuracies and methods.issuperset(VERSIONS):
         return versions(scores, cells)
     return None

@@ -10,6 +10,7 @@ import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.config.layout import CHECKOUT
+from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.command import command_of, contest_command
 from kerhrm_paper.reporting.options import RunOptions
@@ -114,16 +115,22 @@ def _add_options(explanation: dict[str, Any], options: RunOptions, table: str) -
 
 
 def _scores(run: Run, table: str, cell: dict[str, Any]) -> pd.DataFrame:
-    """Values of a cell's seeds; KerhrmError if the file does not have all of them."""
+    """Values of a cell's seeds; KerhrmError if the file does not have all of them.
+
+    A cell of crossed seeds counts data sets, of which each has several of them.
+    """
     file = f"scores/{table}.csv.gz"
     run.check_unchanged(file)
     names = {key: cell[key] for key in KEYS}
     rows = where(run.scores(table), **names)
     n_seeds = int(cell["n_seeds"])
-    if len(rows) != n_seeds:
-        problem = f"it has {len(rows)} of the cell's {n_seeds} seeds"
+    n_independent = len(of_independent_seeds(rows))
+    if n_independent != n_seeds:
+        problem = f"it has {n_independent} of the cell's {n_seeds} seeds"
         path = run.folder / file
         hint = "delete it and run again"
+        if run.provenance:
+            hint = f"restore it: git checkout {path}"
         raise FileError(f"{path} is damaged ({problem})", hint)
     return rows
 

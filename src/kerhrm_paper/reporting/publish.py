@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,16 @@ import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import atomic, write_text
-from kerhrm_paper.evaluation.tables import FALLBACK
 from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.reporting.options import RunOptions
+from kerhrm_paper.reporting.publish_checks import (
+    check_cells,
+    check_idle,
+    check_made_of,
+    check_options,
+    check_published,
+    check_target,
+)
 from kerhrm_paper.reporting.run import BAND, COMPARISONS, Run
 from kerhrm_paper.runs import costs
 from kerhrm_paper.runs.provenance import check, digest, read
@@ -24,6 +31,7 @@ from kerhrm_paper.runs.provenance import check, digest, read
 PUBLISHED = "fresh"
 #: files of several tables at once, with the start of these tables' names
 MADE_OF = {"choices.csv": "choices_", BAND: "as_printed_"}
+REPORT = "report.html"  #: that follows from all that is published
 
 
 @dataclass(frozen=True)
@@ -125,22 +133,25 @@ def publish(
     Raises
     ------
     KerhrmError
-        If a file is missing or has changed since a job made it, a table holds stand-ins
-        for real data or a failed cell, the run is one of ``kerhrm compete``, or the
-        folder holds other files than published ones.  After any error the folder is as
-        it was.
+        If a file is missing, has changed since a job made it or was made of others
+        than the run has now; if a table holds stand-ins for real data, a failed cell or
+        other options than the preset's; if Snakemake is at work in the run, or it is
+        one of ``kerhrm compete``; if the folder holds other files than published ones,
+        or some that were edited.  After any error the folder is as it was.
     """
     preset = run.preset()
     is_whole = not tables and preset == PUBLISHED
     is_apart = not tables and not is_whole
     target = reference / preset if is_apart else reference
-    _check_target(target, run)
+    check_target(target, run)
+    check_idle(run)
     if run.competing:
         names_of_methods = ", ".join(run.competing)
         problem = f"{run.folder} is a contest of {names_of_methods}"
         raise KerhrmError(problem, "give a run of snakemake, as results/fresh")
     names = list(tables) or run.tables
-    _check_cells(run, names)
+    check_cells(run, names)
+    check_options(run, names)
     plan = Plan(
         run=run,
         target=target,
@@ -157,31 +168,11 @@ def publish(
     files = needed + plan.optional()
     paths = [run.folder / name for name in files]
     check(run.folder, paths)
+    check_made_of(run, files)
+    check_published(target, [*files, REPORT])
     with restored_on_error(target):
         _write(plan, files)
     return target
-
-
-def _check_cells(run: Run, tables: Sequence[str]) -> None:
-    """Refuse tables with stand-ins for real data, and with failed cells."""
-    cells = run.cells(*tables)
-    sources = cells["data_source"]
-    is_replaced = sources.str.startswith(FALLBACK)
-    if is_replaced.any():
-        tables_of_cells = _tables_of(cells[is_replaced])
-        problem = f"stand-ins for real data in {tables_of_cells}"
-        hint = "set KERHRM_RAW_DIR to a folder of raw files, run again, then publish"
-        raise KerhrmError(f"{run.folder} has {problem}", hint)
-    is_failed = cells["verdict"] == "failed"
-    if is_failed.any():
-        tables_of_cells = _tables_of(cells[is_failed])
-        problem = f"failed cells in {tables_of_cells}"
-        raise KerhrmError(f"{run.folder} has {problem}", "run it again, then publish")
-
-
-def _tables_of(cells: pd.DataFrame) -> str:
-    tables = dict.fromkeys(cells["table"])
-    return ", ".join(tables)
 
 
 @contextmanager
@@ -253,12 +244,11 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
             content = (run.folder / name).read_bytes()
             handle.write(content)
     _write_costs(plan)
+    write_provenance(target, made, files, again)
     if plan.is_apart:
-        write_provenance(target, made, again)
         return
-    write_provenance(target, made, again)
     write_report(target, plan.root)
-    write_provenance(target, made, again)
+    write_provenance(target, made, [REPORT], again)
 
 
 def _write_costs(plan: Plan) -> None:
@@ -287,7 +277,7 @@ def write_report(target: Path, root: Path) -> None:
     selected = _selected(Run(target), root)
     with TemporaryDirectory() as folder:
         executed = Path(folder, notebook.name)
-        page = target / "report.html"
+        page = target / REPORT
         render(notebook, executed, page, run=str(target), selected=selected)
 
 
@@ -304,40 +294,22 @@ def _selected(run: Run, root: Path) -> list[list[Any]]:
     return config.selected(*known)
 
 
-def _check_target(target: Path, run: Run) -> None:
-    """Refuse a folder with files that are not published ones, such as a run's."""
-    own_folder = run.folder.resolve()
-    if target.resolve() == own_folder:
-        raise KerhrmError(f"{target} is the run itself", "name another --reference")
-    if target.is_dir() and not _is_publication(target):
-        problem = f"{target} holds files that are not published ones"
-        raise KerhrmError(problem, "name a new folder, or one of an earlier publish")
-
-
-def _is_publication(folder: Path) -> bool:
-    """Whether a folder is empty, or holds what was published, of one preset or more."""
-    if Run(folder).provenance:
-        return True
-    return all(path.is_dir() and Run(path).provenance for path in folder.iterdir())
-
-
 def write_provenance(
-    target: Path, tables: dict[str, Any], again: dict[str, Any] | None = None
+    target: Path,
+    tables: dict[str, Any],
+    written: Iterable[str],
+    again: dict[str, Any] | None = None,
 ) -> None:
     """Write ``provenance.json``.
 
-    What made each table, the digest of every file and, of files that were computed
-    ``again`` from the published scores, what made them.
+    What made each table, the digests of the files that are ``written`` now and of
+    those that were noted before and, of files that were computed ``again`` from the
+    published scores, what made them.
     """
-    presets = {path.parent.name for path in target.glob("*/config.yaml")}
-    files = {}
-    for path in sorted(target.rglob("*")):
-        name = path.relative_to(target)
-        is_noted = path.name not in ("provenance.json", costs.FILE)
-        folder = name.parts[0]
-        is_apart = folder in {PUBLISHED, *presets}
-        if path.is_file() and is_noted and not is_apart:
-            files[name.as_posix()] = digest(path)
+    noted = Run(target).provenance.get("files") or {}
+    files = dict(noted)
+    for name in written:
+        files[name] = digest(target / name)
     content: dict[str, Any] = {"tables": tables, "files": files}
     if again is not None:
         content["again"] = again

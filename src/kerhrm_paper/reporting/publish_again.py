@@ -19,10 +19,12 @@ from kerhrm_paper.reporting.draw import table_figures
 from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.reporting.publish import (
     PUBLISHED,
+    REPORT,
     restored_on_error,
     write_provenance,
     write_report,
 )
+from kerhrm_paper.reporting.publish_checks import check_published
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.reporting.selection_figure import selection
 from kerhrm_paper.runs.origin import origin
@@ -53,7 +55,8 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     Raises
     ------
     KerhrmError
-        If nothing is published there.  After any error the folder is as it was.
+        If nothing is published there, or a file that is not computed again was edited
+        since.  After any error the folder is as it was.
     """
     run = Run(reference)
     if not run.provenance:
@@ -67,6 +70,7 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     files = [BAND, *FILES] if has_grid else [*FILES]
     pictures = sorted((reference / "figures").glob("*.png"))
     files += [f"figures/{path.name}" for path in pictures]
+    check_published(reference, [*files, REPORT])
     noted = {
         "preset": PUBLISHED,
         "command": f"kerhrm publish {reference} --again",
@@ -84,9 +88,9 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
         claims = evaluate(reference, PUBLISHED)
         text = claims.to_csv(index=False, float_format="%.6g")
         write_text(reference / "claims.csv", text)
-        write_provenance(reference, made, again=noted)
+        write_provenance(reference, made, files, again=noted)
         write_report(reference, root)
-        write_provenance(reference, made, again=noted)
+        write_provenance(reference, made, [REPORT], again=noted)
     return reference
 
 

@@ -13,6 +13,11 @@ from kerhrm.plugins import load_entry
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.reporting.publish import facts, restored_on_error
+from kerhrm_paper.reporting.publish_checks import (
+    check_idle,
+    check_made_of,
+    check_published,
+)
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin
@@ -47,9 +52,11 @@ def publish_studies(
     ------
     KerhrmError
         If a study is unknown, a file is missing or has changed since its job made it,
-        or a study has smoke sizes or stand-ins for real data.  After any error the
-        folder is as it was.
+        or made it of others than the run has now, or a study has smoke sizes or
+        stand-ins for real data; if Snakemake is at work in the run, or a published file
+        was edited.  After any error the folder is as it was.
     """
+    check_idle(run)
     earlier = Run(target)
     provenance = dict(earlier.provenance)
     studies = provenance.get("studies") or {}
@@ -64,6 +71,8 @@ def publish_studies(
         preset = run.folder.name
         made[name] = facts(run, preset, name, files[0])
         copied += files
+    check_made_of(run, copied)
+    check_published(target, [Path(file).name for file in copied])
     with restored_on_error(target):
         for file in copied:
             source = run.folder / file
@@ -90,9 +99,15 @@ def draw_again(target: Path, root: Path = Path()) -> Path:
     -------
     Path
         The folder.  Figures of studies that lack a table stay as they are, and so does
-        all after any error.
+        all after any error, as where a table was edited since it was published.
     """
+    pictures = []
+    for declaration in STUDIES.values():
+        pictures += [f"{name}.png" for name in declaration.figures]
     provenance = dict(Run(target).provenance)
+    noted = provenance.get("files") or {}
+    gone = [name for name in noted if not Run(target).has(name)]
+    check_published(target, [*pictures, *gone])
     digests = dict(provenance.get("files") or {})
     drawn: list[str] = []
     with restored_on_error(target):

@@ -47,6 +47,8 @@ PAPER: dict[str, Any] = {
     "zorder": 3,
 }
 FAILED: dict[str, Any] = {"color": GREY, "fontsize": 8, "va": "center"}
+#: instead of rows, where there are none
+NO_ROWS = "no method's own criterion has chosen a row"
 #: of rows' numbers: heading, points right of the axis, colour
 MEANS = "\N{BLACK VERTICAL RECTANGLE} mean", 6, MEAN_COLOUR
 PAPERS = "\N{WHITE DIAMOND} paper", 46, PAPER_COLOUR
@@ -92,6 +94,8 @@ def every_seed(
     scores = where(own_scores, metric=result)
     own = where(own_cells, metric=result)
     is_level = scores["method"].isin(REFERENCES)
+    if is_level.all():
+        return _empty(title)
     rows = _rows(scores[~is_level], own)
     numbers = [row.lines.count("\n") + 1 for row in rows]
     n_lines = max(numbers)
@@ -120,6 +124,15 @@ def every_seed(
         papers = [row.paper for row in rows]
         if np.isfinite(papers).any():
             _write(axis, papers, *PAPERS)
+        finish(figure, [], title)
+    return figure
+
+
+def _empty(title: str) -> Figure:
+    """Words in the place of rows, as where the oracle has chosen all of them."""
+    with style():
+        figure = Figure(figsize=(WIDTH, 1.2))
+        figure.text(0.5, 0.3, NO_ROWS, ha="center", color=GREY)
         finish(figure, [], title)
     return figure
 

@@ -10,6 +10,7 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm.files import write_text
 from kerhrm_paper.evaluation.tables import FALLBACK, METRICS
+from kerhrm_paper.reporting.older_code import of_older_code
 from kerhrm_paper.reporting.run import KEYS, Run
 from kerhrm_paper.runs.arrays import reading
 
@@ -24,13 +25,15 @@ class Verification(NamedTuple):
 
     Column ``departs`` of the cells says how one departs, "" if it does not;
     ``departures`` are those that do, missing and new ones last.  ``changed`` says which
-    published files have changed since they were published.
+    published files have changed since they were published; ``older`` are tables of the
+    run that were made by other code than today's.
     """
 
     cells: pd.DataFrame
     departures: pd.DataFrame
     absent: list[str]
     changed: list[str]
+    older: list[str]
 
     def __str__(self) -> str:
         """How many cells agree, and what was not compared."""
@@ -40,6 +43,8 @@ class Verification(NamedTuple):
         sentence += f"in {n_agree} of {n_cells} cells"
         if self.absent:
             sentence += f"; not in this run: {', '.join(self.absent)}"
+        if self.older:
+            sentence += f"; of other code than now: {', '.join(self.older)}"
         return "; ".join([sentence, *self.changed])
 
 
@@ -117,7 +122,8 @@ def verify(run: Run, reference: Path) -> Verification:
     if errors and departures.empty:
         raise errors[0]  # there is no agreement with what was published
     changed = [error.problem for error in errors]
-    return Verification(cells, departures, sorted(absent), changed)
+    older = of_older_code(run, compared)
+    return Verification(cells, departures, sorted(absent), changed, older)
 
 
 def _published_cells(published: Mapping[str, Run], tables: list[str]) -> pd.DataFrame:
@@ -157,6 +163,7 @@ def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
         published = str(reference)
         problem = error.problem.replace(published, "results/reference")
         return f"not compared with the published run: {problem}", []
+    verification = verification._replace(older=[])  # of which the page has a line
     sentence = str(verification).replace(str(reference), "results/reference")
     lines = []
     for cell in verification.departures.itertuples():

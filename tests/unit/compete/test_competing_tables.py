@@ -15,7 +15,8 @@ from kerhrm_paper.compete.method_file import MethodFile, load_method
 from kerhrm_paper.compete.published import published_scores
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.mark import mark
-from kerhrm_paper.evaluation.scores import COLUMNS, completed
+from kerhrm_paper.evaluation.completed import completed
+from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.reporting.run import read_scores
 
 NAME = "my_method"
@@ -231,6 +232,56 @@ def test_published_scores_of_another_table_complete_nothing() -> None:
         completed(ours, ours)
     with refusal("no scores of a table"):
         completed(ours, ours.drop(columns="selection"))
+
+
+def test_published_scores_of_other_seeds_complete_nothing() -> None:
+    """Where no seed is shared, nothing shows that the data are the same."""
+    theirs = scores(
+        learner=["erm", "", "erm", ""],
+        method=["ERM", "ref", "ERM", "ref"],
+        seed=[5, 5, 6, 6],
+        value=[0.7, 0.5, 0.8, 0.4],
+    )
+    ours = scores(
+        learner=["mine", ""], method=["M", "ref"], seed=[6, 6], value=[0.8, 0.4]
+    )
+    assert len(completed(ours, theirs)) == 5
+    others = ours.assign(seed=7)
+    with refusal(r"the published scores on d have no seed 7; take the preset and the"):
+        completed(others, theirs)
+    both = pd.concat([ours, others])
+    with refusal("have no seed 7"):
+        completed(both, theirs)
+
+
+@pytest.mark.parametrize("published_seed", [5, 6])
+def test_a_seed_without_a_row_of_a_reference_completes_nothing(
+    published_seed: int,
+) -> None:
+    """Of any data set: the same name may stand for other data."""
+    theirs = scores(
+        data=["d", "d", "e", "e"],
+        learner=["erm", "", "erm", ""],
+        method=["ERM", "ref", "ERM", "ref"],
+        seed=[5, 5, 5, published_seed],
+        value=0.5,
+    )
+    ours = scores(
+        data=["d", "d", "e", "e"],
+        learner=["mine", "", "mine", ""],
+        method=["M", "ref", "M", "ref"],
+        seed=5,
+        value=0.5,
+    )
+    if published_seed == 5:
+        assert len(completed(ours, theirs)) == 6
+        return
+    words = "nothing shows that the published scores of seed 5 on e are of the same"
+    with refusal(words):
+        completed(ours, theirs)
+    no_references = ours[ours["learner"] != ""]
+    with refusal("nothing shows that the published scores of seed 5 on d"):
+        completed(no_references, theirs)
 
 
 def test_scores_are_those_of_the_file_that_is_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, s
 from kerhrm_paper.compete.published import published_fits
 from kerhrm_paper.compete.ranks import Fits, failures, ranks, seconds_a_fit, unranked
 from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.evaluation.statistics import summarise
 from kerhrm_paper.reporting.run import Run
 
 COSTS = {
@@ -152,6 +153,28 @@ def test_a_lower_error_is_better(tmp_path: Path) -> None:
     found = found.set_index("method")
     ranks_of_mine = found.loc["Mine", ["rank", "worst_rank"]]
     assert ranks_of_mine.tolist() == [1, 2]
+
+
+def test_crossed_seeds_count_as_their_data_sets(tmp_path: Path) -> None:
+    """Three of them, however many weights and starts each has."""
+    of_data = {"ERM": [0.4, 0.5, 0.6], "Mine": [0.5, 0.6, 0.9]}
+    scores = []
+    for method, means in of_data.items():
+        for d, mean in enumerate(means):
+            for n, noise in enumerate((-0.01, 0.01)):
+                values = [mean + noise] * 2
+                for row in accuracies(method, "1", values, values):
+                    seed = f"data={d},network={n},clustering={row['seed']}"
+                    scores.append(row | {"seed": seed})
+    found = ranked(run_of(tmp_path, "table1", scores))
+    found = found.set_index("method")
+    assert {*found["n_seeds"]} == {3}
+    assert found.loc["Mine", "mean"] == pytest.approx(2 / 3)
+    expected = summarise(of_data["Mine"])
+    for end in ("low", "high"):
+        limit = pytest.approx(expected[f"ci_{end}"])
+        assert found.loc["Mine", f"ci_{end}"] == limit
+        assert found.loc["Mine", f"worst_{end}"] == limit
 
 
 def test_seconds_of_all_jobs_over_all_fits() -> None:

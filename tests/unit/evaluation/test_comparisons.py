@@ -177,6 +177,17 @@ def test_other_rules_choices_do_not_count() -> None:
     assert_frame_equal(found, compare(frame))
 
 
+def test_what_the_oracle_has_chosen_is_compared_with_nothing() -> None:
+    """Also of a method that has no other row, as of learners erm+select=oracle."""
+    frame = scores()
+    is_erm = frame["method"] == "ERM"
+    of_oracle = frame.assign(
+        selection=frame["selection"].mask(is_erm, "oracle"),
+        value=frame["value"].mask(is_erm, 0.99),
+    )
+    assert_frame_equal(compare(of_oracle), compare(frame[~is_erm]))
+
+
 def test_a_failed_seed_fails_its_pairs_and_no_other() -> None:
     frame = scores()
     failed = frame["method"] == "ERM"

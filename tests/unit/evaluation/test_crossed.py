@@ -13,6 +13,7 @@ from scipy import stats
 
 from kerhrm_paper.evaluation.comparisons import compare
 from kerhrm_paper.evaluation.crossed import of_independent_seeds
+from kerhrm_paper.evaluation.endpoints import chosen_rows, endpoints
 from kerhrm_paper.evaluation.tables import make_table, where
 from kerhrm_paper.reporting.run import Run
 
@@ -101,3 +102,24 @@ def test_the_published_table_counts_four_data_sets() -> None:
     means = own.groupby(data.to_numpy())["value"].mean()
     cell = where(cells, setting="r2=0.7", method=method, metric="test_acc").iloc[0]
     assert cell["std"] == pytest.approx(means.std(ddof=1))
+
+
+def test_an_endpoint_counts_data_sets(values: np.ndarray) -> None:
+    spec = {
+        "tables": {"t": {"metric": "test_acc", "margin": 0.03, "runs": 10}},
+        "family": ["ERM"],
+        "others": [],
+        "baselines": [],
+        "baselines_by": "pooled validation",
+    }
+    scores = scores_of(values).assign(selection="own")
+    paper = {("t", "r2=0.7", "ERM", "test_acc"): 0.7}
+    (row,) = endpoints({"t": scores}, spec, paper).to_dict("records")
+    means = values.mean((1, 2))
+    expected = stats.t.interval(0.95, 2, means.mean() - 0.7, stats.sem(means))
+    assert row["n_seeds"] == 3
+    assert row["mean"] == pytest.approx(values.mean())
+    assert_allclose((row["ci_low_exact"], row["ci_high_exact"]), expected)
+    # as of a band
+    chosen = chosen_rows(scores, "ERM", spec["tables"]["t"], spec)
+    assert chosen["value"].tolist() == pytest.approx(means)

@@ -9,7 +9,7 @@ from refusals import refusal
 
 from kerhrm_paper.evaluation.scores import COLUMNS
 from kerhrm_paper.evaluation.tables import COLUMNS as CELL_COLUMNS
-from kerhrm_paper.evaluation.tables import load_paper_values, make_table
+from kerhrm_paper.evaluation.tables import load_paper_values, make_table, primary
 
 INFERRED = "worst inferred environment"
 POOLED = "pooled validation"
@@ -82,6 +82,23 @@ def test_cells_with_the_papers_values() -> None:
     reference = cell(cells, "s", "ref: majority", "none")
     assert reference["verdict"] == ""
     assert math.isnan(reference["paper"])
+
+
+@pytest.mark.parametrize("others", [[], [POOLED]])
+def test_the_oracles_choice_is_no_methods_own(others: list[str]) -> None:
+    """Neither alone nor in front of the method's criterion."""
+    scores = seeds_of()
+    is_erm = (scores["method"] == "ERM") & (scores["setting"] == "s")
+    erm = scores[is_erm & (scores["selection"] == POOLED)]
+    rows = [erm.assign(selection=name) for name in ("oracle", *others)]
+    cells = make_table(pd.concat(rows), "t", "", PAPER)
+    of_oracle = cell(cells, "s", "ERM", "oracle")
+    assert of_oracle["verdict"] == "not comparable"
+    assert "another selection criterion" in of_oracle["reason"]
+    assert of_oracle["mean"] == pytest.approx(0.7)
+    assert primary(cells).tolist() == [False, *[True] * len(others)]
+    for name in others:
+        assert cell(cells, "s", "ERM", name)["verdict"] == ""
 
 
 @pytest.mark.parametrize(

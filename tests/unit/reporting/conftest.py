@@ -40,6 +40,18 @@ def cells_of(scores: pd.DataFrame, table: str, paper: float = 0.4) -> pd.DataFra
 
 
 @pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publish without making the page, which has a test of its own."""
+
+    def write_report(target: Path, _: Path) -> None:
+        (target / "report.html").write_text("page")
+
+    for module in ("publish", "publish_again"):
+        name = f"kerhrm_paper.reporting.{module}.write_report"
+        monkeypatch.setattr(name, write_report)
+
+
+@pytest.fixture
 def scores() -> pd.DataFrame:
     """Two settings, two methods with two criteria, three seeds, and a reference row."""
     rng = np.random.default_rng(0)

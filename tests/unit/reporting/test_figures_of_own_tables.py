@@ -9,6 +9,7 @@ import pytest
 from kerhrm_paper.reporting import draw
 from kerhrm_paper.reporting.grid_figure import is_grid
 from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.seed_figure import NO_ROWS, every_seed
 from tests.unit.reporting.legible import assert_legible, drawn_words
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
@@ -83,3 +84,29 @@ def test_failed_runs_are_counted_in_the_figure_of_versions() -> None:
     (figure,) = draw.own_figures(cells, scores)
     words = [text.get_text() for text, _ in drawn_words(figure)]
     assert any(f"3 of {len(rows)} failed" in text for text in words)
+
+
+@pytest.mark.parametrize(
+    ("table", "has_others"), [("table1", True), ("figure2", False)]
+)
+def test_a_table_of_the_oracle_alone_has_a_figure_without_its_rows(
+    table: str, has_others: bool
+) -> None:
+    """A bound would look like a method's result."""
+    cells = REFERENCE.cells(table)
+    scores = REFERENCE.scores(table)
+    of_oracle = []
+    for rows in (cells, scores):
+        is_method = ~rows["method"].str.startswith("ref: ")
+        criteria = rows["selection"].mask(is_method, "oracle")
+        keys = ["setting", "method", "metric", "seed"]
+        known = [key for key in keys if key in rows]
+        of_oracle.append(rows.assign(selection=criteria).drop_duplicates(known))
+    cells, scores = of_oracle
+    assert draw.own_figures(cells, scores) == []
+    figure = every_seed(scores, cells, "Mine")
+    words = [text.get_text() for text, _ in drawn_words(figure)]
+    assert not {"ERM", "DRO", "KerHRM"} & {*words}
+    assert ("a constant" in words) is has_others
+    assert (NO_ROWS in words) is not has_others
+    assert_legible(figure)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from folders import contents
+from folders import complete, contents, recorded
 from refusals import refusal
 
 from kerhrm.cli import main
@@ -23,31 +23,6 @@ from kerhrm_paper.runs import provenance
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "results" / "reference"
 Make = Callable[..., Path]
-
-
-@pytest.fixture
-def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publish without the page, which has a test of its own."""
-    for module in ("publish", "publish_again"):
-        name = f"kerhrm_paper.reporting.{module}.write_report"
-        monkeypatch.setattr(name, lambda *_: None)
-
-
-def complete(folder: Path) -> Run:
-    """The run with its claims and endpoints."""
-    (folder / "claims.csv").write_text("claim\n1\n")
-    names = "table,part,method,metric,mean,difference,ci_low,ci_high,margin,outcome"
-    names += ",ci_low_exact,ci_high_exact,outcome_exact"
-    values = "table1,,ERM,test_acc,0.4,0.0,-0.1,0.1,0.03,open,-0.05,0.05,open"
-    (folder / "endpoints.csv").write_text(f"{names}\n{values}\n")
-    return Run(folder)
-
-
-def recorded(run: Run) -> Run:
-    """The run with a record of every file, as its jobs write them."""
-    files = [path for path in run.folder.rglob("*") if path.is_file()]
-    provenance.write(run.folder, "made", files, {}, {})
-    return run
 
 
 def test_the_held_out_run_goes_to_the_top_and_others_below(

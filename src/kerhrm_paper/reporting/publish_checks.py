@@ -1,0 +1,120 @@
+"""What is refused before anything is published."""
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from kerhrm.errors import FileError, KerhrmError
+from kerhrm_paper.config.mark import mark
+from kerhrm_paper.evaluation.tables import FALLBACK
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, holder
+
+#: input that is of the whole run: it changes with every table that is declared, and
+#: jobs have what they take from it among their parameters
+CONFIGURATION = "config.yaml"
+
+
+def check_idle(run: Run) -> None:
+    """Refuse a run in which Snakemake is at work: files may change while they are
+    copied."""
+    try:
+        who = holder(run.folder / TEMPORARY / SNAKEMAKE)
+    except OSError:  # a folder that nobody here can write to
+        return
+    if who:
+        problem = f"Snakemake is at work in {run.folder} ({who})"
+        raise KerhrmError(problem, "wait until it has ended, or stop it")
+
+
+def check_target(target: Path, run: Run) -> None:
+    """Refuse a folder with files that are not published ones, such as a run's."""
+    own_folder = run.folder.resolve()
+    if target.resolve() == own_folder:
+        raise KerhrmError(f"{target} is the run itself", "name another --reference")
+    if target.is_dir() and not _is_publication(target):
+        problem = f"{target} holds files that are not published ones"
+        raise KerhrmError(problem, "name a new folder, or one of an earlier publish")
+
+
+def _is_publication(folder: Path) -> bool:
+    """Whether a folder is empty, or holds what was published, of one preset or more."""
+    if Run(folder).provenance:
+        return True
+    return all(path.is_dir() and Run(path).provenance for path in folder.iterdir())
+
+
+def check_published(target: Path, written: Collection[str] = ()) -> None:
+    """Refuse published files that were edited since, or are gone.
+
+    Those that are ``written`` now need not be as they were.
+    """
+    published = Run(target)
+    noted = published.provenance.get("files") or {}
+    kept = [name for name in noted if name not in written]
+    for name in kept:
+        if not published.has(name):
+            path = target / name
+            problem = f"{path} was published, and is gone"
+            raise FileError(problem, f"restore it: git checkout {path}")
+    published.check_unchanged(*kept)
+
+
+def check_options(run: Run, tables: Sequence[str]) -> None:
+    """Refuse a run, or some of its tables, of other options than its preset's."""
+    allowed = ("", mark(run.preset(), {}, {}))
+    for noted in _marks(run, tables):
+        if noted not in allowed:
+            problem = f"{run.folder} cannot be published: {noted}"
+            hint = "run it in a new folder without these changes, then publish"
+            raise KerhrmError(problem, hint)
+
+
+def _marks(run: Run, tables: Sequence[str]) -> Iterator[str]:
+    """What the run notes of its options, and the job of each table."""
+    yield run.mark()
+    for table in tables:
+        record = provenance.read(run.folder, f"tables/{table}.csv") or {}
+        params = record.get("params") or {}
+        yield str(params.get("mark", ""))
+
+
+def check_made_of(run: Run, files: Sequence[str]) -> None:
+    """Refuse files that were made of others than those that are there now.
+
+    All that they were made of counts, down to the raw data, as the records have it:
+    an input may be gone, as long as no job has made it differently since.  Files from
+    outside of the run are of the commit that is noted.
+    """
+    for name, record in provenance.ancestors(run.folder, files):
+        for made_of, digest in record["inputs"].items():
+            if made_of == CONFIGURATION:
+                continue
+            of_input = provenance.read(run.folder, made_of)
+            if of_input is not None and of_input["sha256"] != digest:
+                problem = f"{run.folder / name} was made of another {made_of}"
+                raise FileError(problem, "run snakemake for it again, then publish")
+
+
+def check_cells(run: Run, tables: Sequence[str]) -> None:
+    """Refuse tables with stand-ins for real data, and with failed cells."""
+    cells = run.cells(*tables)
+    sources = cells["data_source"]
+    is_replaced = sources.str.startswith(FALLBACK)
+    if is_replaced.any():
+        tables_of_cells = _tables_of(cells[is_replaced])
+        problem = f"stand-ins for real data in {tables_of_cells}"
+        hint = "set KERHRM_RAW_DIR to a folder of raw files, run again, then publish"
+        raise KerhrmError(f"{run.folder} has {problem}", hint)
+    is_failed = cells["verdict"] == "failed"
+    if is_failed.any():
+        tables_of_cells = _tables_of(cells[is_failed])
+        problem = f"failed cells in {tables_of_cells}"
+        raise KerhrmError(f"{run.folder} has {problem}", "run it again, then publish")
+
+
+def _tables_of(cells: pd.DataFrame) -> str:
+    tables = dict.fromkeys(cells["table"])
+    return ", ".join(tables)
