@@ -17,7 +17,10 @@ PIP := $(BIN)/python -m pip install --quiet --no-deps
 SNAKEMAKE = $(BIN)/snakemake $(if $(PROFILE),--workflow-profile $(PROFILE),--cores $(CORES))
 WITH = $(if $(CONFIG),--config $(CONFIG))
 # config/config.yaml may name another preset or folder; asked once, by the targets that need it
-FOLDER = $(shell $(BIN)/python -m kerhrm_paper.config.folder $(CONFIG))
+# (make -n on a bare machine has nobody to ask)
+FOLDER = $(shell if test -x $(BIN)/python; \
+  then $(BIN)/python -m kerhrm_paper.config.folder $(CONFIG); \
+  else echo "the folder of the run"; fi)
 RUN = $(eval RUN := $(or $(FOLDER),$(error correct CONFIG or config/config.yaml)))$(RUN)
 
 # What a target does not take would be lost without a word.
