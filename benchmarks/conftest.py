@@ -1,7 +1,9 @@
 """Threads, the rate of the machine's matrix products, and one way to time."""
 
+import sys
 import timeit
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,15 @@ from benchmarks.cases import ROUNDS, THREADS, TINY
 from benchmarks.missing import missing, needed
 
 Time = Callable[..., Any]
+ROOT = Path(__file__).parents[1]
+
+
+def snakemake(target: str, *options: str) -> list[str]:
+    """The command that makes a target of the preset ``smoke`` from any folder."""
+    program = Path(sys.executable).parent / "snakemake"
+    command = [str(program), "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"]
+    command += ["--quiet", "all", *options]
+    return [*command, "--config", "preset=smoke", "--", target]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:

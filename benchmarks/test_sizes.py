@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 from benchmarks.cases import TINY
-from benchmarks.conftest import Time
+from benchmarks.conftest import ROOT, Time, snakemake
 
-ROOT = Path(__file__).parents[1]
 N_LEARNERS = 4 if TINY else 1500
 DATA = [
     "classification+r2=0.7",
@@ -46,23 +45,7 @@ def test_plan(timed: Time, tmp_path: Path) -> None:
     table = {"title": "Many jobs", "data": DATA, "learners": learners}
     file = tmp_path / "many.yaml"
     file.write_text(yaml.safe_dump({"tables": {"many": table}}))
-    snakemake = Path(sys.executable).parent / "snakemake"
-    command = [
-        str(snakemake),
-        "--snakefile",
-        str(ROOT / "Snakefile"),
-        "--cores",
-        "2",
-        "--quiet",
-        "all",
-        "-n",
-        "--configfile",
-        str(file),
-        "--config",
-        "preset=smoke",
-        "--",
-        "many",
-    ]
+    command = snakemake("many", "-n", "--configfile", str(file))
     seconds: list[float] = []
 
     def work() -> None:

@@ -13,7 +13,7 @@ import torch
 
 from benchmarks import cases
 from benchmarks.cases import CMNIST, OPTIONS, SEEDS, STEPS, TABLE1, TINY
-from benchmarks.conftest import Time
+from benchmarks.conftest import ROOT, Time, snakemake
 from kerhrm import KerHRMRegressor, NetworkOptions, NTFMap, Problem, build
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.igd import train_network
@@ -25,7 +25,6 @@ from kerhrm.features.ntf import extract
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
 
-ROOT = Path(__file__).parents[1]
 both = pytest.mark.parametrize("name", [TABLE1, CMNIST])
 
 
@@ -202,20 +201,7 @@ def test_example(timed: Time, who: str) -> None:
 @pytest.mark.skipif(TINY, reason="two minutes")
 def test_nothing_to_do(timed: Time, tmp_path: Path) -> None:
     """``snakemake all`` of preset smoke, and again where nothing is to do."""
-    snakemake = Path(sys.executable).parent / "snakemake"
-    command = [
-        str(snakemake),
-        "--snakefile",
-        str(ROOT / "Snakefile"),
-        "--cores",
-        "2",
-        "--quiet",
-        "all",
-        "--config",
-        "preset=smoke",
-        "--",
-        "all",
-    ]
+    command = snakemake("all")
 
     def work() -> None:
         subprocess.run(command, check=True, cwd=tmp_path)
