@@ -66,7 +66,8 @@ def value(table: str, metric: str, item: str) -> float:
         if end in ("lowest", "highest"):
             column = end
         return float(rows.loc[row, column])
-    if table.startswith("choices"):  # METHOD[.base] @ALTERNATIVE, on synthetic data
+    if table.startswith("choices"):  # METHOD[.base|.low|.high] @ALTERNATIVE, the
+        # limits those of the difference; on synthetic data if no other is named
         data = table.removeprefix("choices").removeprefix("_")
         of_data = [data] if data else ["classification", "regression"]
         rows = pd.read_csv(ROOT / "results/reference/choices.csv")
@@ -75,7 +76,10 @@ def value(table: str, metric: str, item: str) -> float:
             (rows["method"] == part["method"])
             & (rows["alternative"] == part["setting"])
         ]
-        return float(rows[part["column"] or "changed"].item())
+        column = part["column"] or "changed"
+        if column in ("low", "high"):
+            column = f"ci_{column}"
+        return float(rows[column].item())
     rows = pd.read_csv(
         next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv"
     )
