@@ -8,7 +8,7 @@ from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.kernels import blocks_by_zeros
-from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.mnist import Digits
 from kerhrm_paper.data.paper_data import inputs as training_inputs
 from kerhrm_paper.data.paper_data import reduced
 from kerhrm_paper.data.registry import generate

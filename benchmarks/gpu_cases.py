@@ -16,7 +16,7 @@ from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.records import Direction
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.config.config import load_config
-from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.mnist import Digits
 from kerhrm_paper.data.paper_data import inputs as training_inputs
 from kerhrm_paper.data.paper_data import reduced
 from kerhrm_paper.data.registry import generate

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from benchmarks.cases import CMNIST, TINY
-from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.mnist import Digits
 from kerhrm_paper.data.sources import RawDataUnavailable, locate
 
 PEERS = Path(__file__).parent / ".venv"

@@ -19,7 +19,8 @@ from sklearn.metrics import adjusted_rand_score
 from torch import nn
 
 from kerhrm import ERM, KerHRMClassifier
-from kerhrm_paper.data.colored_mnist import ColoredMnistData, Digits, generate
+from kerhrm_paper.data.colored_mnist import ColoredMnistData, generate
+from kerhrm_paper.data.mnist import Digits
 
 
 def convolution(n_inputs: int) -> nn.Module:

@@ -20,6 +20,7 @@ from kerhrm_paper.data import (
     confounded_adult,
     houses,
     king_county,
+    mnist,
     regression,
     temporal,
 )
@@ -29,7 +30,7 @@ from kerhrm_paper.data.generator import Generator
 from kerhrm_paper.data.sources import RawData
 
 RAW: dict[str, type[RawData]] = {
-    "mnist": colored_mnist.Digits,
+    "mnist": mnist.Digits,
     "houses": king_county.Houses,
     "adult": census.Adult,
 }

@@ -10,14 +10,9 @@ from drawtools import assert_rate
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from kerhrm_paper.data.colored_mnist import (
-    ColoredMnistData,
-    Digits,
-    color,
-    colour,
-    generate,
-)
+from kerhrm_paper.data.colored_mnist import ColoredMnistData, color, colour, generate
 from kerhrm_paper.data.draws import Draws, Split
+from kerhrm_paper.data.mnist import Digits
 
 
 def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:

@@ -18,8 +18,8 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.data import houses
 from kerhrm_paper.data.census import Adult
-from kerhrm_paper.data.colored_mnist import Digits
 from kerhrm_paper.data.draws import Split
+from kerhrm_paper.data.mnist import Digits
 from kerhrm_paper.data.registry import DATA_SETS, RAW, generate
 from kerhrm_paper.runs.arrays import load_arrays
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis.extra import numpy as npst
 from numpy.testing import assert_array_equal
 
-from kerhrm_paper.data.colored_mnist import Digits, read_idx
+from kerhrm_paper.data.mnist import Digits, read_idx
 from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.mnist import Digits
 
 FILE = Path(__file__).parents[3] / "examples" / "images.py"
 

@@ -13,7 +13,7 @@ from refusals import refusal
 
 from kerhrm.cli import main
 from kerhrm.plugins import load_entry
-from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.mnist import Digits
 from kerhrm_paper.reporting.publish_studies import publish_studies
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
