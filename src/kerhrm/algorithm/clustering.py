@@ -3,7 +3,6 @@
 Which mixtures are degenerate, and why, is in :mod:`kerhrm.algorithm.environments`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -13,11 +12,12 @@ from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.labels import label_bins, label_information
-from kerhrm.algorithm.mixture import Mixture, orthogonal_update
+from kerhrm.algorithm.mixture import Mixture
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
 from kerhrm.algorithm.starts import Points, fit_starts
+from kerhrm.algorithm.variant import Variant
 from kerhrm.randomness import stream
 
 
@@ -68,51 +68,6 @@ def assign(
     possible = responsibilities > 0
     weights = members.to(responsibilities)
     return weights * possible
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What a clustering sees: points' features, and directions taken out of them.
-
-    Attributes
-    ----------
-    psi, psi_validation : Tensor, (n, k), (m, k)
-        Features of the training and validation points.
-    t : int
-        Iteration, from 1; names the random streams.
-    taken_out : sequence of Tensor, (k_max,)
-        Directions that are projected out one after another; only the last one is
-        orthogonal to Psi_V.
-    """
-
-    psi: Tensor
-    psi_validation: Tensor
-    t: int
-    taken_out: Sequence[Tensor] = ()
-
-    @property
-    def k(self) -> int:
-        """Number of features."""
-        return self.psi.shape[-1]
-
-    @property
-    def stream(self) -> tuple[str, str]:
-        """Name of the random streams."""
-        return f"t={self.t}", f"k={self.k}"
-
-    def project(self, psi: Tensor) -> Tensor:
-        """Psi_V: features (n, k) without the directions."""
-        for theta in self.taken_out:
-            direction = theta[: self.k]
-            psi = orthogonal_update(psi, direction)
-        return psi
-
-    def project_slopes(self, slopes: Tensor) -> Tensor:
-        """Slopes (K, k) on Psi_V as slopes on Psi."""
-        for theta in reversed(self.taken_out):
-            direction = theta[: self.k]
-            slopes = orthogonal_update(slopes, direction)
-        return slopes
 
 
 @dataclass(frozen=True)

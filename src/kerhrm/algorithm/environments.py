@@ -23,10 +23,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.clustering import Variant, infer_environments
+from kerhrm.algorithm.clustering import infer_environments
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.algorithm.variant import Variant
 from kerhrm.errors import KerhrmError
 from kerhrm.progress import progress
 

@@ -33,15 +33,12 @@ r_cj is in proportion to these products, and q_j(c) = r_cj.
 from dataclasses import dataclass, fields
 from typing import Self
 
-import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.em import EM, Steps, log_density, squared_residuals
 from kerhrm.algorithm.regressions import repeated
 from kerhrm.errors import KerhrmError, SingularError
-from kerhrm.randomness import stream
 
 
 @dataclass(frozen=True)
@@ -280,36 +277,3 @@ class _Done:
     def mixtures(self) -> Mixture:
         """All mixtures, in the order of their starts."""
         return Mixture(**self.fields)
-
-
-def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
-    """Take a direction out of Psi (paper, equation "transform").
-
-    ``Psi_V = Psi - (Psi theta) theta^T / |theta|^2`` of Psi (n, k) and theta (k,); Psi
-    itself where theta is zero.
-    """
-    length = theta.norm()
-    scaled = theta / length
-    unit = torch.where(length > 0, scaled, 0.0)
-    along = psi @ unit
-    return psi - along[:, None] * unit
-
-
-def random_starts(
-    seed: int, n_init: int, n: int, n_clusters: int, *name: str
-) -> Tensor:
-    """Random hard assignments (R, n, K), float64, from the stream ``clustering``,
-    ``name``."""
-    random = stream(seed, "clustering", *name)
-    return drawn_starts(random, n_init, n, n_clusters)
-
-
-def drawn_starts(
-    random: np.random.Generator, n_init: int, n: int, n_clusters: int
-) -> Tensor:
-    """Hard assignments (R, n, K), float64, drawn in the order of the starts."""
-    size = (n_init, n)
-    clusters = random.integers(n_clusters, size=size)
-    drawn = torch.from_numpy(clusters)
-    memberships = one_hot(drawn, n_clusters)
-    return memberships.double()

@@ -1,4 +1,4 @@
-"""Mixtures of all starts and ridges of one clustering."""
+"""Starts of EM, and the mixtures of all starts and ridges of one clustering."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.randomness import stream
 
@@ -118,6 +119,26 @@ def fit_starts(
         of_some = points.some(some).fit(starts, ridges, finer)
         starts = of_some.responsibilities(points.psi, points.y)
     return points.fit(starts, ridges, settings), ridges
+
+
+def random_starts(
+    seed: int, n_init: int, n: int, n_clusters: int, *name: str
+) -> Tensor:
+    """Random hard assignments (R, n, K), float64, from the stream ``clustering``,
+    ``name``."""
+    random = stream(seed, "clustering", *name)
+    return drawn_starts(random, n_init, n, n_clusters)
+
+
+def drawn_starts(
+    random: np.random.Generator, n_init: int, n: int, n_clusters: int
+) -> Tensor:
+    """Hard assignments (R, n, K), float64, drawn in the order of the starts."""
+    size = (n_init, n)
+    clusters = random.integers(n_clusters, size=size)
+    drawn = torch.from_numpy(clusters)
+    memberships = one_hot(drawn, n_clusters)
+    return memberships.double()
 
 
 def _normalised(responsibilities: Tensor) -> Tensor:

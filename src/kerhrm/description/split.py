@@ -24,7 +24,8 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
+from kerhrm.algorithm.starts import random_starts
 from kerhrm.description.regressions import independent_columns
 from kerhrm.description.rows import DescribedRows
 from kerhrm.heterogeneity.test import leading

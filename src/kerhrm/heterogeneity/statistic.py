@@ -27,9 +27,10 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.em import EM, LOG_2PI
-from kerhrm.algorithm.mixture import Mixture, drawn_starts, fit_mixture
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.regressions import products, repeated
+from kerhrm.algorithm.starts import drawn_starts
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
 

@@ -54,8 +54,9 @@ from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.invariance import environment_risks
-from kerhrm.algorithm.mixture import orthogonal_update, random_starts
 from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.starts import random_starts
+from kerhrm.algorithm.variant import orthogonal_update
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs

@@ -11,10 +11,11 @@ from torch import Tensor
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.loop import Fit, fit
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.algorithm.records import predict_linear
+from kerhrm.algorithm.starts import random_starts
 from kerhrm.features.map import NTFMap
 from kerhrm_paper.data.drawing import mixing_matrix
 from kerhrm_paper.data.paper_data import PaperData, inputs, reduced

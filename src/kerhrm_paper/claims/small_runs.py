@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.igd import train_igd
-from kerhrm.algorithm.mixture import orthogonal_update
 from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.variant import orthogonal_update
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import extract
 from kerhrm.methods.eiil import train_eiil

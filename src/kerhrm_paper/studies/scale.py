@@ -20,10 +20,11 @@ from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.labels import label_bins, label_information
-from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import solve
 from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.starts import random_starts
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions

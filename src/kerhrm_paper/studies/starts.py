@@ -26,10 +26,11 @@ from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.loop import Fit, fit
-from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
+from kerhrm.algorithm.starts import random_starts
 from kerhrm_paper.data.paper_data import expected
 from kerhrm_paper.studies.starts_data import CASES, IMAGES, Replicate, Start
 from kerhrm_paper.studies.starts_results import (

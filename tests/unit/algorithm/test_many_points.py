@@ -7,9 +7,9 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm import starts as module
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.starts import Points, fit_starts
+from kerhrm.algorithm.starts import Points, fit_starts, random_starts
 
 OPTIONS = KerHRMOptions(k=[3], n_init=2, clustering_ridge=[1e-3, 1e-1])
 NAME = ("t=1", "k=3")

@@ -23,7 +23,8 @@ from torch.distributions import Categorical, MixtureSameFamily, Normal
 from torch.testing import assert_close
 
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
+from kerhrm.algorithm.starts import random_starts
 
 NAMES = [f.name for f in fields(Mixture)]
 

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.mixture import fit_mixture
+from kerhrm.algorithm.starts import random_starts
+from kerhrm.algorithm.variant import orthogonal_update
 
 
 @given(

@@ -10,8 +10,9 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm import regressions as regressions_module
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.regressions import column_products
+from kerhrm.algorithm.starts import random_starts
 from kerhrm.heterogeneity import statistic
 from kerhrm.heterogeneity.permutations import orthonormal
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kerhrm.algorithm.invariance import environment_risks
-from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.penalties import GradientVariance
+from kerhrm.algorithm.starts import random_starts
+from kerhrm.algorithm.variant import orthogonal_update
 
 SEEDS = st.integers(0, 10**6)
 

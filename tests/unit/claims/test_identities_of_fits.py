@@ -13,14 +13,11 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.mixture import (
-    Mixture,
-    fit_mixture,
-    orthogonal_update,
-    random_starts,
-)
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.algorithm.problem import Risks
+from kerhrm.algorithm.starts import random_starts
+from kerhrm.algorithm.variant import orthogonal_update
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.networks.build import build

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 from torch.testing import assert_close
 
-from kerhrm.algorithm.mixture import orthogonal_update, random_starts
+from kerhrm.algorithm.starts import random_starts
+from kerhrm.algorithm.variant import orthogonal_update
 from kerhrm.methods import released
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.released import (
