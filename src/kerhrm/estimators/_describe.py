@@ -23,7 +23,8 @@ from kerhrm.estimators._described import FittedTable, known_of
 from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._start import GivenRows
 from kerhrm.progress import shown_if
-from kerhrm.tables.data import BEYOND, read_features
+from kerhrm.tables.data import read_features
+from kerhrm.tables.limits import BEYOND
 from kerhrm.tables.loaders import unloaded
 
 #: half samples of ``stability``

@@ -15,17 +15,14 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.tables.auxiliary import AuxiliaryColumns
-from kerhrm.tables.data import (
-    Units,
-    limits_of,
-    outside,
-    read_features,
-)
+from kerhrm.tables.data import read_features
 from kerhrm.tables.distinct import DistinctRows, ordered_rows, repeated_inputs
 from kerhrm.tables.held_out import check_fraction, split_rows
 from kerhrm.tables.labels import environment_labels
+from kerhrm.tables.limits import limits_of, outside
 from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.targets import read_target, read_weights
+from kerhrm.tables.units import Units
 from kerhrm.tables.unusual import (
     rows_of_the_fit,
     telling_auxiliary,
@@ -216,7 +213,7 @@ def points_of(
     network = network_of(estimator.network, estimator.seed_, n_inputs)
     x = rows.x[points.train]
     target = rows.target[points.train]
-    units = Units.of(rows.columns, x, target, task, points.weights)
+    units = Units.measure(rows.columns, x, target, task, points.weights)
     estimator._units = units
     estimator._range = rows.limits
     vars(estimator).pop("classes_", None)  # of an earlier fit

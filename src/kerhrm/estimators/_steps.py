@@ -24,7 +24,7 @@ from kerhrm.heterogeneity.test import test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import listed
-from kerhrm.tables.data import Units
+from kerhrm.tables.units import Units
 
 #: ridges with which equations are not singular
 WELL_POSED = {"clustering_ridge": 0.01, "ridge": 1e-6}
