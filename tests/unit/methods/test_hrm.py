@@ -13,21 +13,17 @@ from sklearn.linear_model import Lasso
 from torch import Tensor
 
 from kerhrm.methods.descent import adam
-from kerhrm.methods.hrm import (
-    HRMOptions,
-    cluster,
-    cluster_moments,
+from kerhrm.methods.hrm import least_squares, selected_features, train_hrm
+from kerhrm.methods.hrm_clusters import cluster, cluster_moments, fit_models
+from kerhrm.methods.hrm_gates import (
     cost_gradient,
-    fit_models,
     gate_gradients,
     gate_probability,
     gradient_rows,
     learn_gates,
-    least_squares,
-    selected_features,
-    train_hrm,
 )
 from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.options import HRMOptions
 
 N = 60
 D = 4
