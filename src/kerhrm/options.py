@@ -16,8 +16,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from kerhrm.entries import check_by_name, check_entry
 from kerhrm.errors import KerhrmError, shortened, shown, suggest
-from kerhrm.plugins import check_by_name, check_entry
 
 #: what is learned
 Task = Literal["classification", "regression"]

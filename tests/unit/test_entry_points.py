@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from refusals import refusal
 
-from kerhrm.plugins import check_entry, load_entry
+from kerhrm.entries import check_entry, load_entry
 
 SOURCE = """
 import os.path as paths

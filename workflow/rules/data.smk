@@ -16,7 +16,7 @@ def attempt_to_fetch(wildcards):
     attempt = params.get("attempt", 0)
     if not path.exists():
         return attempt
-    from kerhrm.plugins import load_entry
+    from kerhrm.entries import load_entry
 
     replaceable = load_entry(RAW[wildcards.raw]).replaceable
     return attempt + checked(replaceable, path, CONFIG.raw_dir, CONFIG.on_missing)

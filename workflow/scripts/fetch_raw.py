@@ -1,6 +1,6 @@
 """Find raw files (folder, cache, mirrors) or their synthetic fallback."""
 
-from kerhrm.plugins import load_entry
+from kerhrm.entries import load_entry
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):

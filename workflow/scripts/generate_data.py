@@ -1,6 +1,7 @@
 """Data, all seeds; labels of test points go to a file of their own."""
 
-from kerhrm.plugins import load_entry, origin
+from kerhrm.entries import load_entry
+from kerhrm.plugins import origin
 from kerhrm_paper.data.checks import check_generated
 from kerhrm_paper.runs.job import job
 

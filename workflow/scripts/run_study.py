@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from kerhrm.entries import load_entry
 from kerhrm.files import write_text
-from kerhrm.plugins import load_entry
 from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.runs.job import job
 from kerhrm_paper.studies.study import stand_in

@@ -7,8 +7,9 @@ is imported before it is looked up.
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from kerhrm.entries import Lazy, check_takes
 from kerhrm.errors import KerhrmError
-from kerhrm.plugins import Lazy, Registry, check_takes
+from kerhrm.plugins import Registry
 
 if TYPE_CHECKING:
     from kerhrm.algorithm.penalties import Penalty

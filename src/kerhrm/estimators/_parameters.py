@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
+from kerhrm.entries import load_entry
 from kerhrm.errors import KerhrmError, ParameterError, shown, similar, suggest
 from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.networks.base import Network
@@ -29,7 +30,6 @@ from kerhrm.options import (
     listed,
     python_value,
 )
-from kerhrm.plugins import load_entry
 
 T = TypeVar("T", bound=Options)
 P = ParamSpec("P")

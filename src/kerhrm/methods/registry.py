@@ -10,6 +10,7 @@ loads to a :class:`~kerhrm.methods.base.Method` of the same name.
 from typing import Any, get_args
 
 from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
+from kerhrm.entries import Lazy, check_by_name, check_takes
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.methods.base import (
     AS_RELEASED,
@@ -45,7 +46,7 @@ from kerhrm.methods.peer_options import (
     XRMOptions,
 )
 from kerhrm.options import Task, check_declared
-from kerhrm.plugins import Lazy, Registry, check_by_name, check_takes
+from kerhrm.plugins import Registry
 
 _FEATURES: dict[str, Any] = {
     "needs_features": True,

@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from kerhrm.entries import load_entry
 from kerhrm.errors import KerhrmError
 from kerhrm.memory import is_out_of_memory
 from kerhrm.networks.base import Network
-from kerhrm.plugins import load_entry
 from kerhrm.randomness import entropy
 
 #: one call at a time: a call puts its weights into the module, and takes them out

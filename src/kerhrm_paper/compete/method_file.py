@@ -12,11 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kerhrm.entries import of_others
 from kerhrm.errors import FileError, KerhrmError, shortened, shown
 from kerhrm.files import write_text
 from kerhrm.methods.base import Method
 from kerhrm.methods.registry import METHODS, check_method
-from kerhrm.plugins import of_others
 from kerhrm_paper.config.fields import check_base
 from kerhrm_paper.config.layout import CHECKOUT, reserved
 from kerhrm_paper.config.nameable import Schema, nameable

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import AfterValidator
 
-from kerhrm.plugins import check_entry
+from kerhrm.entries import check_entry
 
 Fits = Callable[[Any], bool]  #: whether a reader is for a type
 Reader = Callable[[Any, str], Any]  #: value of a type, given its text

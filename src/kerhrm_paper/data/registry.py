@@ -9,9 +9,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from kerhrm.entries import check_by_name, check_takes
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task, check_declared
-from kerhrm.plugins import Registry, check_by_name, check_takes, origin
+from kerhrm.plugins import Registry, origin
 from kerhrm_paper.data import (
     census,
     classification,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm.entries import load_entry
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import atomic, write_text
-from kerhrm.plugins import load_entry
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.reporting.publish import facts, restored_on_error

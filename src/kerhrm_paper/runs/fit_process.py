@@ -21,9 +21,9 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from kerhrm.entries import load_entry
 from kerhrm.errors import KerhrmError, shortened
 from kerhrm.networks.base import resolve_device
-from kerhrm.plugins import load_entry
 from kerhrm_paper.runs.arrays import save_arrays
 from kerhrm_paper.runs.checkpoints import Result
 from kerhrm_paper.runs.predicting import trained

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.entries import load_entry
 from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.kerhrm import finish
 from kerhrm.networks.base import resolve_device
-from kerhrm.plugins import load_entry
 from kerhrm_paper.runs.arrays import load_records, save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 from kerhrm_paper.runs.inputs import inputs_of

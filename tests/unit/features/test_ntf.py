@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from kerhrm.entries import load_entry
 from kerhrm.features import ntf as ntf_module
 from kerhrm.features.ntf import PerSampleNTF, extract
 from kerhrm.networks.base import Network
@@ -18,7 +19,6 @@ from kerhrm.networks.build import (
     init_mlp,
 )
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.plugins import load_entry
 
 N = 9
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}

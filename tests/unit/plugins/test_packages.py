@@ -16,7 +16,8 @@ from plugintools import install, run, show, write_info
 from refusals import refusal
 
 from kerhrm import KerhrmError
-from kerhrm.plugins import Registry, load_entry
+from kerhrm.entries import load_entry
+from kerhrm.plugins import Registry
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "outside_method"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kerhrm.plugins import load_entry
+from kerhrm.entries import load_entry
 from kerhrm_paper.reporting import figures
 from kerhrm_paper.studies.registry import STUDIES
 from tests.unit.reporting.legible import assert_legible, drawn_words

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from refusals import refusal
 
 from kerhrm.cli import main
-from kerhrm.plugins import load_entry
+from kerhrm.entries import load_entry
 from kerhrm_paper.data.mnist import Digits
 from kerhrm_paper.reporting.publish_studies import publish_studies
 from kerhrm_paper.reporting.run import Run
