@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kerhrm import cli
+from kerhrm import parsers
 from kerhrm.cli import main
 from kerhrm.extras import MissingPackageError
 
@@ -77,7 +77,7 @@ def test_without_shtab_one_line_says_what_to_install(
         problem = f"{packages[0]} is not installed"
         raise MissingPackageError(problem, f"pip install 'kerhrm[{extra}]'")
 
-    monkeypatch.setattr(cli, "needs", needs)
+    monkeypatch.setattr(parsers, "needs", needs)
     assert main(["--print-completion", "bash"]) == 1
     error = capsys.readouterr().err
     assert error.startswith("kerhrm: error: shtab is not installed")
