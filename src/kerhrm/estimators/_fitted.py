@@ -23,7 +23,8 @@ from kerhrm.estimators._guard import (
     worse_than_constant,
 )
 from kerhrm.estimators._left_out import left_out
-from kerhrm.estimators._parameters import WithOptions, read_options
+from kerhrm.estimators._named_options import WithOptions
+from kerhrm.estimators._parameters import read_options
 from kerhrm.estimators._report import (
     Report,
     compare,

@@ -1,29 +1,17 @@
 """Parameters of the estimators, as options of the library."""
 
-import contextlib
-import functools
 import inspect
-import math
 import numbers
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import pairwise
-from types import MappingProxyType
-from typing import Any, Literal, ParamSpec, Self, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
-from kerhrm.entries import load_entry
-from kerhrm.errors import KerhrmError, ParameterError, shown, similar, suggest
+from kerhrm.errors import KerhrmError, shown, similar
 from kerhrm.estimators.options import EstimatorOptions
-from kerhrm.networks.base import Network
-from kerhrm.networks.build import build
-from kerhrm.networks.modules import of_module
-from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import (
     Natural,
     Options,
@@ -32,8 +20,6 @@ from kerhrm.options import (
 )
 
 T = TypeVar("T", bound=Options)
-P = ParamSpec("P")
-MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
 OPTION_NAMES = EstimatorOptions.model_fields
 PREFIX = "options__"  #: of an option's name among parameters
 #: parameters whose None is a default, which the table's columns change
@@ -193,117 +179,6 @@ def _parsed(kind: type[T], values: Mapping[str, Any], spelling: str) -> T:
         raise KerhrmError(problem, error.hint) from error
 
 
-class WithOptions(BaseEstimator):  # type: ignore[misc]
-    """Base of estimators whose parameter ``options`` has names and values.
-
-    Each option is a parameter ``options__NAME`` for searches and ``set_params``.
-    """
-
-    options: EstimatorOptions | Mapping[str, Any] | None
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, ``deep`` with every option, by ``options__NAME``."""
-        params: dict[str, Any] = super().get_params(deep=deep)
-        if not deep or "options" not in params:
-            return params
-        defaults = dict(EstimatorOptions())
-        with contextlib.suppress(KerhrmError):  # which a fit raises
-            defaults |= given_options(self.options)
-        prefixed = {PREFIX + name: value for name, value in defaults.items()}
-        return params | prefixed
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, and options by ``options__NAME``.
-
-        Raises ParameterError for an option without that prefix.  A subclass has the
-        parameters of its own ``__init__``: a name of theirs is no option, and without
-        ``options`` among them there are none.
-        """
-        names = self._get_param_names()
-        if "options" not in names:
-            super().set_params(**params)
-            return self
-        others = {name: value for name, value in params.items() if name not in names}
-        refuse_moved(others, PREFIX + "{name}={value}")
-        named = [name for name in others if name.startswith(PREFIX)]
-        values = {name.removeprefix(PREFIX): params.pop(name) for name in named}
-        if values:
-            before = params.get("options", self.options)
-            options = given_options(before)
-            params["options"] = options | given_options(values)
-        super().set_params(**params)
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        """Clone; a read-only view of a mapping, which cannot be copied, as a dict."""
-        twin = self
-        copied = {}
-        for name in ("options", "pretest"):
-            value = getattr(self, name, None)
-            if isinstance(value, MappingProxyType):
-                copied[name] = dict(value)
-        if copied:
-            kind = type(self)
-            twin = kind.__new__(kind)
-            twin.__dict__.update(self.__dict__, **copied)
-        cloned: Self = super(WithOptions, twin).__sklearn_clone__()
-        return cloned
-
-    def _get_params_html(self, deep: bool = True, *links: str, **named: str) -> Any:
-        """Parameters for the picture in a notebook, where ``options`` are one line.
-
-        scikit-learn 1.7 has no links, and 1.5 does not call this.
-        """
-        return super()._get_params_html(False, *links, **named)
-
-
-def without_moved(init: Callable[P, None]) -> Callable[P, None]:
-    """Let an ``__init__`` refuse what is no parameter, and stay free of logic.
-
-    Raises ParameterError with the spelling of an option, or the nearest name.
-    """
-    parameters = inspect.signature(init).parameters
-    known = list(parameters)[1:]
-
-    @functools.wraps(init)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
-        refuse_moved(kwargs, '"{name}": {value}', "options={{{}}}")
-        for name in kwargs:
-            if name not in known:
-                hint = _nearest(name, known)
-                raise ParameterError(f"{name}: no parameter", hint)
-        init(*args, **kwargs)
-
-    return checked
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    """Hint with the parameter or option that a name is like, or all parameters."""
-    names = [*known, *OPTION_NAMES]
-    close = similar(name, names)
-    if close in OPTION_NAMES:
-        return f'did you mean options={{"{close}": ...}}?'
-    return suggest(name, known)
-
-
-def refuse_moved(params: Mapping[str, Any], item: str, spelling: str = "{}") -> None:
-    """Refuse options that are given as parameters; an error has the new spelling of
-    each item, and of all of them."""
-    renamed = EstimatorOptions.renamed
-    moved = [name for name in params if name in OPTION_NAMES or name in renamed]
-    if not moved:
-        return
-    items = []
-    for name in moved:
-        today = renamed.get(name, name)
-        value = shown(params[name])
-        items.append(item.format(name=today, value=value))
-    names = ", ".join(moved)
-    problem = f"{names}: no parameter, but an option"
-    example = spelling.format(", ".join(items))
-    raise ParameterError(problem, f"give {example}")
-
-
 def draw_seed(random_state: Any) -> int:
     """Seed of a fit: a whole number itself, or a draw.
 
@@ -320,61 +195,3 @@ def draw_seed(random_state: Any) -> int:
         f"got {shown(random_state)}"
     )
     raise KerhrmError(problem, "use random_state=0")
-
-
-def is_module(network: Any) -> bool:
-    """Whether a parameter ``network`` is a module, its factory or this one's name."""
-    if isinstance(network, torch.nn.Module):
-        return True
-    return network_options_of(network).module is not None
-
-
-def network_of(network: Any, seed: int, d: int) -> Network:
-    """Network at w_0 of a parameter ``network``, for d inputs.
-
-    A module's w_0 are its own weights, which stay as they are; others are drawn by the
-    seed.
-
-    Raises KerhrmError if it is no network, or larger than memory.
-    """
-    if isinstance(network, torch.nn.Module):
-        return of_module(network, d)
-    options = network_options_of(network)
-    check_size(options, d)
-    return build(options, seed, d)
-
-
-def network_options_of(network: Any) -> NetworkOptions:
-    """Options of a network from hidden widths, a module's factory, or its name.
-
-    Raises KerhrmError if it is none of these, or a function that Python would not find
-    by its name.
-    """
-    if isinstance(network, str):
-        return NetworkOptions.parse({"module": network}, "network: ")
-    if not callable(network):
-        try:
-            return NetworkOptions.parse({"widths": listed(network)}, "network: ")
-        except KerhrmError as error:
-            hint = "give hidden widths, as network=(1024,)"
-            raise KerhrmError(error.problem, hint) from error
-    entry = (
-        f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
-    )
-    with contextlib.suppress(KerhrmError):
-        if load_entry(entry) is network:
-            return NetworkOptions.parse({"module": entry})
-    hint = "define the function at the top level of a module"
-    problem = f"network must be a function that Python can import; got {shown(network)}"
-    raise KerhrmError(problem, hint)
-
-
-def check_size(options: NetworkOptions, d: int) -> None:
-    """Refuse a network that no memory holds."""
-    sizes = pairwise((d, *options.widths, 1))
-    if options.module is None:
-        number = math.fsum((1 + inputs) * outputs for inputs, outputs in sizes)
-        if number > MAX_WEIGHTS:
-            problem = f"network={options.widths} has {number:.1e} weights"
-            hint = f"give fewer or narrower layers, of {MAX_WEIGHTS:.0e} in all"
-            raise KerhrmError(f"{problem}, which are too many", hint)

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from kerhrm.errors import DataWarning, KerhrmError, warn
-from kerhrm.estimators._parameters import draw_seed, is_module, network_of
+from kerhrm.estimators._network import is_module, network_of
+from kerhrm.estimators._parameters import draw_seed
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task

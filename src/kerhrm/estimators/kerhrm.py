@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators._model import InvariantEstimator
-from kerhrm.estimators._parameters import without_moved
+from kerhrm.estimators._named_options import without_moved
 from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.options import Task
 
