@@ -15,14 +15,13 @@ from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.layers import Layers, changes_at
 from kerhrm_paper.config.options import Origins, Places, dump, entry_of, origins
-from kerhrm_paper.config.schema import FIRST_SEARCHED
 from kerhrm_paper.config.schemas import RESERVED, Schemas
+from kerhrm_paper.config.seeds import seeds_of
 from kerhrm_paper.config.spelling import Named, tree
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.config.values import spell_value
 from kerhrm_paper.data.generator import Generator
 from kerhrm_paper.data.registry import DATA_SETS, RAW
-from kerhrm_paper.runs.replication import Seeds
 
 #: parts of data that have options, each with a class of its own
 PARTS = ("options", "network", "features")
@@ -79,7 +78,7 @@ class DataCells:
             n_points=options.n_points,
             network=network,
             features=features,
-            seeds=self._seeds(base, name),
+            seeds=seeds_of(self.schemas, name),
             entries=_functions(generator),
         )
 
@@ -209,53 +208,6 @@ class DataCells:
                 f"the module {module} has widths of its own",
                 "leave widths out, or set module: null",
             )
-
-    # --- seeds -----------------------------------------------------------------------
-
-    def _seeds(self, base: str, name: str) -> Seeds:
-        """Seeds of data: as many as any learner on them has."""
-        tuning = self.whole.data[base].tuning
-        if self.whole.search and tuning:
-            return Seeds.alike(tuning.seeds, FIRST_SEARCHED)
-        first = self.whole.seed_offset
-        named = self.schemas.parse_data(name).options
-        if "crossed" in named:
-            if "seeds" in named:
-                problem = f"{name}: crossed says how many seeds there are"
-                raise KerhrmError(problem, "leave seeds out")
-            return Seeds.crossed(named["crossed"], first)
-        if "seeds" in named:
-            return Seeds.alike(named["seeds"], first)
-        number = self._most_seeds(base, name)
-        return Seeds.alike(number, first)
-
-    def _most_seeds(self, base: str, name: str) -> int:
-        """Replicates of data, or of that learner on them which has the most."""
-        most = self.n_seeds(base, name)
-        seeds = self.whole.data[base].seeds
-        if isinstance(seeds, dict):
-            for place, number in seeds.items():
-                data, _, _ = place.partition("/")
-                if data == name:
-                    most = max(most, number)
-        return most
-
-    def n_seeds(self, base: str, *places: str) -> int:
-        """Replicates by the first of some places that has a number, else of the base.
-
-        A place is ``DATA/LEARNER`` or ``DATA``, as the map of seeds writes it.
-        """
-        seeds = self.whole.data[base].seeds
-        if isinstance(seeds, int):
-            return seeds
-        for place in (*places, base):
-            if place in seeds:
-                return seeds[place]
-        raise self.sources.error(
-            ("data", base, "seeds"),
-            f"no number is for {places[-1]}",
-            f"add {base}: NUMBER",
-        )
 
 
 def _functions(generator: Generator) -> dict[str, str]:

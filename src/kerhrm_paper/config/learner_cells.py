@@ -23,7 +23,8 @@ from kerhrm_paper.config.options import (
     entry_of,
     origins,
 )
-from kerhrm_paper.config.schemas import RESERVED, WORDS
+from kerhrm_paper.config.schemas import WORDS
+from kerhrm_paper.config.seeds import n_seeds_of
 from kerhrm_paper.config.selection import SelectedOptions, Selection
 from kerhrm_paper.config.spelling import Named, tree
 from kerhrm_paper.config.strict_yaml import Tree
@@ -83,7 +84,7 @@ class LearnerCells:
             base=base,
             method=method.name,
             options=options,
-            n_seeds=self._n_seeds(data, name),
+            n_seeds=n_seeds_of(self.schemas, data, name),
             titles=self._titles(base, name, options),
             selection=_selection_in_words(method, named),
             selected=_in_force(places, values, selected),
@@ -115,16 +116,6 @@ class LearnerCells:
         if self.whole.search or "select" in named:
             return False
         return self.whole.learners[base].checkpoint_iterations
-
-    def _n_seeds(self, data: DataCell, name: str) -> int:
-        """Replicates of a learner: all of the data's, unless the map has fewer."""
-        _, named = self.schemas.parse_data(data.name)
-        names_seeds = any(option in named for option in RESERVED)
-        if self.whole.search or names_seeds:
-            return len(data.seeds)
-        cell = f"{data.name}/{name}"
-        n_seeds = self.data_cells.n_seeds
-        return n_seeds(data.base, cell, data.name)
 
     # --- options ---------------------------------------------------------------------
 

@@ -1,0 +1,69 @@
+"""How many replicates have data, and learners on them, and which seeds?"""
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.cells import DataCell
+from kerhrm_paper.config.schema import FIRST_SEARCHED
+from kerhrm_paper.config.schemas import RESERVED, Schemas
+from kerhrm_paper.runs.replication import Seeds
+
+
+def seeds_of(schemas: Schemas, name: str) -> Seeds:
+    """Seeds of the data of a name: as many as any learner on them has.
+
+    Raises KerhrmError if the name gives their number twice, or no file gives any.
+    """
+    whole = schemas.whole
+    base, named = schemas.parse_data(name)
+    tuning = whole.data[base].tuning
+    if whole.search and tuning:
+        return Seeds.alike(tuning.seeds, FIRST_SEARCHED)
+    first = whole.seed_offset
+    if "crossed" in named:
+        if "seeds" in named:
+            problem = f"{name}: crossed says how many seeds there are"
+            raise KerhrmError(problem, "leave seeds out")
+        return Seeds.crossed(named["crossed"], first)
+    if "seeds" in named:
+        return Seeds.alike(named["seeds"], first)
+    number = _most(schemas, base, name)
+    return Seeds.alike(number, first)
+
+
+def n_seeds_of(schemas: Schemas, data: DataCell, learner: str) -> int:
+    """Replicates of a learner: all of the data's, unless the map has fewer."""
+    _, named = schemas.parse_data(data.name)
+    names_seeds = any(option in named for option in RESERVED)
+    if schemas.whole.search or names_seeds:
+        return len(data.seeds)
+    cell = f"{data.name}/{learner}"
+    return _number(schemas, data.base, cell, data.name)
+
+
+def _most(schemas: Schemas, base: str, name: str) -> int:
+    """Replicates of data, or of that learner on them which has the most."""
+    most = _number(schemas, base, name)
+    seeds = schemas.whole.data[base].seeds
+    if isinstance(seeds, dict):
+        for place, number in seeds.items():
+            data, _, _ = place.partition("/")
+            if data == name:
+                most = max(most, number)
+    return most
+
+
+def _number(schemas: Schemas, base: str, *places: str) -> int:
+    """Replicates by the first of some places that has a number, else of the base.
+
+    A place is ``DATA/LEARNER`` or ``DATA``, as the map of seeds writes it.
+    """
+    seeds = schemas.whole.data[base].seeds
+    if isinstance(seeds, int):
+        return seeds
+    for place in (*places, base):
+        if place in seeds:
+            return seeds[place]
+    raise schemas.sources.error(
+        ("data", base, "seeds"),
+        f"no number is for {places[-1]}",
+        f"add {base}: NUMBER",
+    )
