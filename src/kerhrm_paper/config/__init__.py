@@ -5,8 +5,8 @@
 - Names: ``values`` spells values, ``spelling`` names; ``nameable`` are options that a
   name can give, and ``schemas`` has those of each name.
 - Cells: ``layers`` gives options, ``options`` lets the last place win; ``data_cells``,
-  ``grids``, ``selection`` and ``learner_cells`` (``learner_checks``) resolve them for
-  ``resolver``, which answers all questions about names; records are in ``cells``.
+  ``seeds``, ``grids``, ``selection`` and ``learner_cells`` (``learner_checks``) resolve
+  them for ``resolver``, which answers all questions about names; records are in ``cells``.
 - Tables: ``tables``, ``labels``, ``alternatives``, ``choices``; ``searches`` of
   candidates; ``groups`` of one job; records are in ``views``.
 - Refused are names (``names``, ``layout``, ``declared``), rows (``rows``,

@@ -1,12 +1,7 @@
 """What does a name stand for: data, a learner on them, and all their options?
 
-Of data, later values win: the generator's defaults, the data set's file, what its `at`
-says, the preset and what the user gives, the name.  Of a learner: the method's
-defaults, ``learners.yaml``, what was selected, its `at`, the preset and what the user
-gives, the name.  A condition of `at` looks at a data set's values without any `at`, or
-at those of the data that a learner is on.
-
-Nothing depends on other cells or on tables.
+``config/README.md`` has the order in which places win (Precedence).  Nothing depends on
+other cells or on tables.
 """
 
 from collections.abc import Mapping

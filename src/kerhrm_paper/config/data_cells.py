@@ -1,7 +1,6 @@
-"""Which options and seeds do the data of a name have?
+"""Which options do the data of a name have?
 
-Later ones win: the generator's defaults, the files, what their ``at`` says, the preset
-and its ``at``, the user and their ``at``, the name.
+``config/README.md`` has the order in which places win (Precedence).
 """
 
 from collections.abc import Iterator, Mapping

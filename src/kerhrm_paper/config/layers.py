@@ -1,7 +1,7 @@
 """Which of a run's three layers gives a value: its files, the preset or the user?
 
-Selected options win over those of the files, options of the preset over selected ones,
-and options of the user over all of them, also over the preset's ``at``.
+They stay apart, as other places come between them: ``config/README.md`` has the order
+(Precedence).
 """
 
 from collections.abc import Iterator, Mapping

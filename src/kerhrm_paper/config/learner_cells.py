@@ -1,8 +1,6 @@
 """Which options does the learner of a name have, on the data of a name?
 
-Later ones win: the method's defaults, ``learners.yaml``, values that a grid has alone,
-selected options, ``at`` of ``learners.yaml``, the preset and its ``at``, the user and
-their ``at``, the name.
+``config/README.md`` has the order in which places win (Precedence).
 """
 
 from collections.abc import Iterator, Mapping
