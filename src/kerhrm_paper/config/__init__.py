@@ -6,7 +6,8 @@
   name can give, and ``schemas`` has those of each name.
 - Cells: ``layers`` gives options, ``options`` lets the last place win; ``data_cells``,
   ``seeds``, ``grids``, ``selection`` and ``learner_cells`` (``learner_checks``) resolve
-  them for ``resolver``, which answers all questions about names; records are in ``cells``.
+  them for ``resolver``, which answers all questions about names; records are in
+  ``cells``.
 - Tables: ``tables``, ``labels``, ``alternatives``, ``choices``; ``searches`` of
   candidates; ``groups`` of one job; records are in ``views``.
 - Refused are names (``names``, ``layout``, ``declared``), rows (``rows``,
