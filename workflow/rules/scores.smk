@@ -1,5 +1,6 @@
 # predictions -> scores: the only rule that reads test labels
 
+from kerhrm_paper.config.tables import table_of
 from kerhrm_paper.data.registry import DATA_SETS
 
 
@@ -57,8 +58,6 @@ def code_of_scores(table):
 
 def single(wildcards):
     """The table of a single cell."""
-    from kerhrm_paper.evaluation.scores import table_of
-
     return table_of(data_of(wildcards), learner_of(wildcards))
 
 

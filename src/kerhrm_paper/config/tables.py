@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kerhrm_paper.config.alternatives import Alternatives
+from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.labels import TableLabels
@@ -306,3 +307,25 @@ class TableCells:
 def _begins(name: str, text: str) -> bool:
     """Whether a name is a text, or this with more options."""
     return name == text or name.startswith(f"{text}+")
+
+
+def table_of(data: DataCell, learner: LearnerCell) -> TableView:
+    """The table of a single cell: the main metrics of its task."""
+    name = f"{data.name}/{learner.name}"
+    row = Row(
+        data=data.name,
+        learner=learner.name,
+        trained=learner.name,
+        setting=name,
+        titles=dict(learner.titles),
+        selection=learner.selection,
+    )
+    return TableView(
+        name=name,
+        title=name,
+        kind=KINDS[data.task][0],
+        in_all=False,
+        n_seeds=None,
+        labels={data.name: data.name},
+        rows=(row,),
+    )

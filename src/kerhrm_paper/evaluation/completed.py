@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.evaluation.score_rows import COLUMNS
 
 
 def completed(scores: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:

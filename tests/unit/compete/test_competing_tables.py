@@ -16,7 +16,7 @@ from kerhrm_paper.compete.published import published_scores
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.evaluation.completed import completed
-from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.evaluation.score_rows import COLUMNS
 from kerhrm_paper.reporting.run import read_scores
 
 NAME = "my_method"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from kerhrm_paper.compete import outcome
 from kerhrm_paper.compete.outcome import Outcome
 from kerhrm_paper.compete.ranks import ranks
-from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.evaluation.score_rows import COLUMNS
 from kerhrm_paper.reporting.run import Run
 
 

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
 from kerhrm_paper.compete.published import published_fits
 from kerhrm_paper.compete.ranks import Fits, failures, ranks, seconds_a_fit, unranked
-from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.evaluation.score_rows import COLUMNS
 from kerhrm_paper.evaluation.statistics import summarise
 from kerhrm_paper.reporting.run import Run
 

@@ -18,7 +18,7 @@ from kerhrm_paper.data.closed_forms import (
     reference_errors,
 )
 from kerhrm_paper.data.regression import RegressionData, selection_probability
-from kerhrm_paper.evaluation.scores import closed_forms
+from kerhrm_paper.evaluation.reference_scores import closed_forms
 
 BAYES = "ref: Bayes pooled"
 CEILING = "ref: invariant ceiling"

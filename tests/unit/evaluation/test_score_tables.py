@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from refusals import refusal
 
-from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.evaluation.score_rows import COLUMNS
 from kerhrm_paper.evaluation.tables import COLUMNS as CELL_COLUMNS
 from kerhrm_paper.evaluation.tables import load_paper_values, make_table, primary
 

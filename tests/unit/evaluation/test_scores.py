@@ -15,7 +15,9 @@ from refusals import refusal
 
 from kerhrm_paper.config.views import Row, TableView
 from kerhrm_paper.evaluation.metrics import accuracy, divergence
-from kerhrm_paper.evaluation.scores import COLUMNS, closed_forms, score_table
+from kerhrm_paper.evaluation.reference_scores import closed_forms
+from kerhrm_paper.evaluation.score_rows import COLUMNS
+from kerhrm_paper.evaluation.scores import score_table
 from kerhrm_paper.runs.arrays import save_arrays, save_stacked
 
 SIZES = {"train": 12, "validation": 7, "test": 9}

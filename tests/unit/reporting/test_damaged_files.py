@@ -13,7 +13,7 @@ from kerhrm.cli import main
 from kerhrm_paper.claims.check import COLUMNS as OF_CLAIMS
 from kerhrm_paper.evaluation.comparisons import COLUMNS as OF_COMPARISONS
 from kerhrm_paper.evaluation.endpoints import COLUMNS as OF_ENDPOINTS
-from kerhrm_paper.evaluation.scores import COLUMNS as OF_SCORES
+from kerhrm_paper.evaluation.score_rows import COLUMNS as OF_SCORES
 from kerhrm_paper.evaluation.tables import COLUMNS as OF_CELLS
 from kerhrm_paper.reporting import result_files
 from kerhrm_paper.reporting.result_files import ResultFile

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from kerhrm_paper.evaluation.scores import COLUMNS
+from kerhrm_paper.evaluation.score_rows import COLUMNS
 from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import REFERENCES
 from kerhrm_paper.reporting.run import Run
