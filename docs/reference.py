@@ -11,6 +11,8 @@ from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
 from kerhrm_paper.config import schema as m
+from kerhrm_paper.config.endpoints import Band, Endpoints, EndpointTable
+from kerhrm_paper.config.real_tables import TableDescription
 from kerhrm_paper.data.registry import DATA_SETS
 
 README = Path(__file__).parents[1] / "config" / "README.md"
@@ -20,6 +22,8 @@ KEYS: dict[str, list[type[Options]]] = {
     "`learners.yaml`": [m.Learner, m.LearnerAt],
     "`tables/NAME.yaml`": [m.Table, m.TableData],
     "`choices.yaml`": [m.Choice, m.Alternative],
+    "`endpoints.yaml`": [Endpoints, EndpointTable, Band],
+    "`real_tables.yaml`": [TableDescription],
 }
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "data": {name: one.options for name, one in DATA_SETS.items()},

@@ -146,6 +146,9 @@ class Options(BaseModel):
         problem, hint = worded(first)
         if first["type"] == "misfit":
             return KerhrmError(f"{key}: {problem}", hint)
+        if first["type"] == "missing" and not hint:
+            *_, last = first["loc"]
+            return KerhrmError(f"{key}: it is missing", f"add {last}: ...")
         field = cls.model_fields.get(str(name))
         whole = all(isinstance(step, int) for step in below)
         if field is not None and whole and not field.is_required():

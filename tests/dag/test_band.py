@@ -4,11 +4,11 @@ import pytest
 from dagtools import SMOKE, TARGETS, Checkout, rules
 
 from kerhrm_paper.config.config import CHECKOUT
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import load_endpoints
 
 pytestmark = pytest.mark.dag
 
-TABLES = read_yaml(CHECKOUT / "config/endpoints.yaml")["band"]["tables"].values()
+TABLES = load_endpoints(CHECKOUT / "config/endpoints.yaml").band.tables.values()
 PUBLISHED = "results/reference/as_printed_band.csv"
 
 

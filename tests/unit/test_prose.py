@@ -127,18 +127,3 @@ def test_files_that_a_text_names_are_there() -> None:
     for path, name in named:
         stands_for_any = re.search(r"\b[A-Z]{3,}\b", name)
         assert stands_for_any or (ROOT / name).exists(), f"{path} names {name}"
-
-
-def test_files_of_a_walk_are_there() -> None:
-    """Those in diagrams of CONTRIBUTING.md, which name the ends of paths."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    diagrams = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    named = {name for d in diagrams for name in re.findall(r"[\w/]+\.py\b", d)}
-    files = [
-        "/" + str(path.relative_to(ROOT))
-        for folder in ("src", "workflow")
-        for path in (ROOT / folder).rglob("*.py")
-    ]
-    assert len(named) > 15
-    for name in named:
-        assert any(file.endswith(f"/{name}") for file in files), name

@@ -1,16 +1,16 @@
 # scores -> tables -> notebooks
 
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import load_endpoints
 
 # Figures need no window, whatever backend the user has chosen.
 os.environ["MPLBACKEND"] = "agg"
-DECLARED = checked(read_yaml, ROOT / "config/endpoints.yaml")
-OF_BAND = [*DECLARED["band"]["tables"].values()]
+DECLARED = checked(load_endpoints, ROOT / "config/endpoints.yaml")
+OF_BAND = [*DECLARED.band.tables.values()]
 KNOWN = {*CONFIG.resolved.sources.names("tables")}
 # Tables that the user leaves out have no endpoints.
-for name in {*DECLARED["tables"], *OF_BAND} - KNOWN:
+for name in {*DECLARED.tables, *OF_BAND} - KNOWN:
     raise WorkflowError(f"config/endpoints.yaml: tables.{name}: no table has this name")
-ENDPOINTS = [name for name in DECLARED["tables"] if name in TABLES]
+ENDPOINTS = [name for name in DECLARED.tables if name in TABLES]
 BAND = [name for name in OF_BAND if name in TABLES]
 # The published band; without one the endpoints are of the values that validation picks.
 PUBLISHED_BAND = [

@@ -1,9 +1,7 @@
 """The lowest and the highest mean over constants that the paper does not print."""
 
-from pathlib import Path
-
 from kerhrm.files import write_text
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import load_endpoints
 from kerhrm_paper.evaluation.bands import bands
 from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting.run import Run
@@ -14,7 +12,7 @@ with job(snakemake):
     run = Run(folder)
     found = bands(
         scores={name: run.scores(name) for name in snakemake.params.tables},
-        spec=read_yaml(Path(snakemake.input.endpoints)),
+        spec=load_endpoints(snakemake.input.endpoints),
         paper=load_paper_values(snakemake.input.paper_values),
         mark=snakemake.params.mark,
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kerhrm.files import write_text
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import load_endpoints
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest
@@ -20,7 +20,7 @@ with job(snakemake):
     folders = [Path(path).parent for path in snakemake.input.band]
     tests = endpoints(
         scores=scores,
-        spec=read_yaml(Path(snakemake.input.endpoints)),
+        spec=load_endpoints(snakemake.input.endpoints),
         paper=load_paper_values(snakemake.input.paper_values),
         mark=snakemake.params.mark,
         band=Run(folders[0]).band() if folders else None,

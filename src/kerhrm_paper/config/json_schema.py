@@ -11,7 +11,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from kerhrm.files import write_text
+from kerhrm_paper.config.endpoints import Endpoints
 from kerhrm_paper.config.layout import CHECKOUT
+from kerhrm_paper.config.real_tables import TableDescription
 from kerhrm_paper.config.schema import (
     Choice,
     DataSet,
@@ -46,6 +48,8 @@ def json_schemas() -> dict[str, Schema]:
         "labels": TypeAdapter(dict[str, str]).json_schema(),
         "selected": TypeAdapter(OfLearners).json_schema(),
         "paper_values": TypeAdapter(PaperValues).json_schema(),
+        "endpoints": Endpoints.model_json_schema(),
+        "real_tables": _by_name(TableDescription.model_json_schema()),
     }
 
 

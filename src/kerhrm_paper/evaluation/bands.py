@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kerhrm_paper.config.endpoints import Endpoints, EndpointTable
 from kerhrm_paper.evaluation.endpoints import (
     chosen_rows,
     missing_values,
@@ -43,7 +44,7 @@ Summary = Mapping[
 Constants = tuple[float, ...]  #: values in the order of the grid
 
 
-def columns(spec: Mapping[str, Any]) -> list[str]:
+def columns(spec: Endpoints) -> list[str]:
     """Columns of :func:`bands`, with a pair of them for each constant of the grid."""
     names = [
         "table",
@@ -55,7 +56,7 @@ def columns(spec: Mapping[str, Any]) -> list[str]:
         "n_constants",
     ]
     names += ["paper", "margin"]
-    constants = spec["band"]["grid"]
+    constants = spec.band.grid
     for end in ("lowest", "highest"):
         names.append(end)
         names += [f"{end}_{constant}" for constant in constants]
@@ -68,7 +69,7 @@ def columns(spec: Mapping[str, Any]) -> list[str]:
 
 def bands(
     scores: Mapping[str, pd.DataFrame],
-    spec: Mapping[str, Any],
+    spec: Endpoints,
     paper: PaperValues,
     mark: str = "",
 ) -> pd.DataFrame:
@@ -81,9 +82,9 @@ def bands(
         :func:`kerhrm_paper.evaluation.scores.score_table`.  The settings' names have
         the constants, as ``r2=0.7,alpha=0.1,cosine_weight=10.0``; constants that are
         not in the grid do not count.
-    spec : mapping
-        The content of ``config/endpoints.yaml``: ``band`` has the ``method``, the
-        ``grid`` and the ``tables``.
+    spec : Endpoints
+        Of :func:`kerhrm_paper.config.endpoints.load_endpoints`: ``band`` has the
+        ``method``, the ``grid`` and the ``tables``.
     paper : mapping of tuple to float
         The printed numbers, of
         :func:`kerhrm_paper.evaluation.tables.load_paper_values`.
@@ -99,24 +100,23 @@ def bands(
         value with some constants, as ``reason`` says, and ``not comparable`` where the
         scores are of other sizes than the paper's or of stand-ins for real data.
     """
-    declared = spec["band"]
-    method = declared["method"]
-    grid = declared["grid"]
+    method = spec.band.method
+    grid = spec.band.grid
     rows = []
-    for table, grid_table in declared["tables"].items():
+    for table, grid_table in spec.band.tables.items():
         if grid_table not in scores:
             continue
         of_grid = scores[grid_table]
-        of_table = spec["tables"][table]
-        metric = of_table["metric"]
+        of_table = spec.tables[table]
+        metric = of_table.metric
         printed = printed_numbers(paper, table, metric)
         name_in_paper = PRINTED_AS.get(method, method)
         numbers = printed[name_in_paper]
         chosen = chosen_rows(of_grid, method, of_table, spec)
-        part_of_setting = part_of(of_table)
+        part_of_setting = part_of(of_table.apart)
         parts = chosen["setting"].map(part_of_setting)
         difference = notice(of_grid, mark)
-        for part in ("", *of_table.get("apart", ())):
+        for part in ("", *of_table.apart):
             row = {"table": table, "part": part, "method": method}
             row["metric"] = metric
             of_part = chosen[parts == part]
@@ -174,7 +174,7 @@ def outcome_of(
 
 def _band(
     rows: pd.DataFrame,
-    declared: Mapping[str, Any],
+    declared: EndpointTable,
     grid: Mapping[str, list[float]],
     printed: Mapping[str, float],
 ) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _band(
     ----------
     rows : DataFrame
         Scores of the method with all constants, in a table or a part of it.
-    declared : mapping
+    declared : EndpointTable
         Metric and margin of the table.
     grid : mapping of str to list
         Values of each constant.
@@ -201,7 +201,7 @@ def _band(
     in_paper = [base_setting(setting) for setting in first]
     numbers = [printed[setting] for setting in in_paper]
     reference = float(np.mean(numbers))
-    margin = declared.get("margin") or declared["relative_margin"] * reference
+    margin = declared.margin_at(reference)
     facts: dict[str, Any] = {
         "n_settings": first.shape[1],
         "n_seeds": first.shape[0],
@@ -222,7 +222,7 @@ def _band(
     at_highest = dict(zip(names, highest_at, strict=True))
     facts |= _end("lowest", lowest, at_lowest)
     facts |= _end("highest", highest, at_highest)
-    metric = METRICS[declared["metric"]]
+    metric = METRICS[declared.metric]
     facts["outcome"] = outcome_of(
         lowest,
         highest,

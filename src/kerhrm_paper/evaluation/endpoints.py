@@ -21,7 +21,7 @@ A method with constants that the paper does not print has a band of means in pla
 one, see :mod:`kerhrm_paper.evaluation.bands`; where it is known the outcome follows it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from kerhrm_paper.config.endpoints import Endpoints, EndpointTable
 from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.effects import (
     NAN,
@@ -90,7 +91,7 @@ OUTCOMES: Mapping[Decision, str] = {
 
 def endpoints(
     scores: Mapping[str, pd.DataFrame],
-    spec: Mapping[str, Any],
+    spec: Endpoints,
     paper: PaperValues,
     mark: str = "",
     band: pd.DataFrame | None = None,
@@ -102,8 +103,8 @@ def endpoints(
     scores : mapping of str to DataFrame
         By table, of :func:`kerhrm_paper.evaluation.scores.score_table`; rows that the
         method's own selection criterion has chosen count.
-    spec : mapping
-        The content of ``config/endpoints.yaml``.
+    spec : Endpoints
+        Of :func:`kerhrm_paper.config.endpoints.load_endpoints`.
     paper : mapping of tuple to float
         The printed numbers, of
         :func:`kerhrm_paper.evaluation.tables.load_paper_values`.
@@ -132,18 +133,16 @@ def endpoints(
     rows: list[dict[str, Any]] = []
     effects = []
     exact_effects = []
-    methods = (*spec["family"], *spec["others"], *spec["baselines"])
-    for table, declared in spec["tables"].items():
+    for table, declared in spec.tables.items():
         if table not in scores:
             continue
-        printed = printed_numbers(paper, table, declared["metric"])
-        part_of_setting = part_of(declared)
-        left_out = declared.get("without", ())
-        parts = ("", *declared.get("apart", ()))
-        for part, method in product(parts, methods):
+        printed = printed_numbers(paper, table, declared.metric)
+        part_of_setting = part_of(declared.apart)
+        parts = ("", *declared.apart)
+        for part, method in product(parts, spec.methods):
             name_in_paper = PRINTED_AS.get(method, method)
             numbers = printed.get(name_in_paper)
-            if method in left_out or numbers is None:
+            if method in declared.without or numbers is None:
                 continue
             of_table = scores[table]
             chosen = chosen_rows(of_table, method, declared, spec)
@@ -157,7 +156,7 @@ def endpoints(
     in_family = []
     for row in rows:
         is_whole = not row["part"]
-        in_family.append(is_whole and row["method"] in spec["family"])
+        in_family.append(is_whole and row["method"] in spec.family)
     _decide(rows, effects, in_family, "")
     _decide(rows, exact_effects, in_family, "_exact")
     for row in rows:
@@ -209,13 +208,13 @@ def _follow(row: dict[str, Any], band: pd.DataFrame) -> None:
         row["outcome_exact"] = found["outcome"]
 
 
-def part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
+def part_of(apart: Iterable[str]) -> Callable[[str], str]:
     """Part of a table that a setting belongs to: an option that stands apart, or ""."""
-    apart = set(declared.get("apart", ()))
+    known = set(apart)
 
     def part(setting: str) -> str:
         options = setting.split(",")
-        kept = [option for option in options if option in apart]
+        kept = [option for option in options if option in known]
         return ",".join(kept)
 
     return part
@@ -224,18 +223,18 @@ def part_of(declared: Mapping[str, Any]) -> Callable[[str], str]:
 def chosen_rows(
     scores: pd.DataFrame,
     method: str,
-    declared: Mapping[str, Any],
-    spec: Mapping[str, Any],
+    declared: EndpointTable,
+    spec: Endpoints,
 ) -> pd.DataFrame:
     """Rows of a method by its own criterion, of a baseline by that of all baselines.
 
     Of crossed seeds there is one for each data set.
     """
-    if method in spec["baselines"]:
-        rows = where(scores, selection=spec["baselines_by"])
+    if method in spec.baselines:
+        rows = where(scores, selection=spec.baselines_by)
     else:
         rows = scores[primary(scores)]
-    of_method = where(rows, method=method, metric=declared["metric"])
+    of_method = where(rows, method=method, metric=declared.metric)
     return of_independent_seeds(of_method)
 
 
@@ -253,7 +252,7 @@ def printed_numbers(
 
 
 def _endpoint(
-    rows: pd.DataFrame, declared: Mapping[str, Any], printed: Mapping[str, float]
+    rows: pd.DataFrame, declared: EndpointTable, printed: Mapping[str, float]
 ) -> tuple[dict[str, Any], tuple[Effect, Effect]]:
     """The test of a method in a table, or in a part of it.
 
@@ -261,7 +260,7 @@ def _endpoint(
     ----------
     rows : DataFrame
         Scores of the method that count.
-    declared : mapping
+    declared : EndpointTable
         Metric, margin and runs of the table.
     printed : mapping of str to float
         The paper's numbers of the method, by setting.
@@ -277,7 +276,7 @@ def _endpoint(
     none = (NO_EFFECT, NO_EFFECT)
     criteria = dict.fromkeys(rows["selection"])
     facts: dict[str, Any] = {
-        "metric": declared["metric"],
+        "metric": declared.metric,
         "reason": "",
         "selection": ", ".join(criteria),
     }
@@ -299,12 +298,12 @@ def _endpoint(
     facts["n_settings"] = len(numbers)
     facts["n_seeds"] = len(means)
     facts["paper"] = reference
-    facts["margin"] = declared.get("margin") or declared["relative_margin"] * reference
+    facts["margin"] = declared.margin_at(reference)
     if stand_ins(rows):
         return facts, none
     summary = summarise(means)
     std = summary["std"]
-    error = std / declared["runs"] ** 0.5
+    error = std / declared.runs**0.5
     effect = against(means, reference, error)
     exact = against(means, reference, 0.0)
     facts |= effect.columns()

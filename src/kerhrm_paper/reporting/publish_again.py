@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from kerhrm.errors import KerhrmError
 from kerhrm.files import atomic, write_text
 from kerhrm_paper.claims.check import evaluate
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import Endpoints, load_endpoints
 from kerhrm_paper.evaluation.bands import bands
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
@@ -64,8 +64,8 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
         raise KerhrmError(problem, "name the folder that `kerhrm publish` has written")
     tables = run.provenance.get("tables") or {}
     made: dict[str, Any] = dict(tables)
-    spec = read_yaml(root / "config" / "endpoints.yaml")
-    grid_tables = spec["band"]["tables"].values()
+    spec = load_endpoints(root / "config" / "endpoints.yaml")
+    grid_tables = spec.band.tables.values()
     has_grid = {*grid_tables} <= {*run.tables}
     files = [BAND, *FILES] if has_grid else [*FILES]
     pictures = sorted((reference / "figures").glob("*.png"))
@@ -83,7 +83,7 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
             _write_band(run, spec, paper)
         _write_endpoints(run, spec, paper)
         for path in pictures:
-            drawn = _draw(run, path.stem, [*spec["tables"]])
+            drawn = _draw(run, path.stem, [*spec.tables])
             _write_picture(drawn, path)
         claims = evaluate(reference, PUBLISHED)
         text = claims.to_csv(index=False, float_format="%.6g")
@@ -94,9 +94,9 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     return reference
 
 
-def _write_band(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> None:
+def _write_band(run: Run, spec: Endpoints, paper: PaperValues) -> None:
     """The file of the band."""
-    grid_tables = spec["band"]["tables"].values()
+    grid_tables = spec.band.tables.values()
     found = bands(
         scores={name: run.scores(name) for name in grid_tables},
         spec=spec,
@@ -107,9 +107,9 @@ def _write_band(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> None:
     write_text(run.folder / BAND, text)
 
 
-def _write_endpoints(run: Run, spec: Mapping[str, Any], paper: PaperValues) -> None:
+def _write_endpoints(run: Run, spec: Endpoints, paper: PaperValues) -> None:
     """The file of the endpoints, and its figure."""
-    published = [name for name in spec["tables"] if name in run.tables]
+    published = [name for name in spec.tables if name in run.tables]
     tests = endpoints(
         scores={name: run.scores(name) for name in published},
         spec=spec,

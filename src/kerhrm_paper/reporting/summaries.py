@@ -69,7 +69,7 @@ def _stands_apart(cells: pd.DataFrame, endpoints: pd.DataFrame | None) -> pd.Ser
     if endpoints is None:
         return is_apart
     for table, rows in endpoints.groupby("table"):
-        part = part_of({"apart": rows["part"].unique()})
+        part = part_of(rows["part"].unique())
         is_of_table = cells["table"] == table
         is_apart |= is_of_table & (cells["setting"].map(part) != "")
     return is_apart

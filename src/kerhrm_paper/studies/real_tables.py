@@ -29,7 +29,7 @@ from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.options import Task
 from kerhrm.randomness import stream
 from kerhrm_paper.config.layout import CHECKOUT
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.real_tables import TableDescription, load_descriptions
 from kerhrm_paper.studies.real_tables_results import (
     AUXILIARY,
     ERRORS,
@@ -58,14 +58,13 @@ ROBUST = {
     "group DRO, groups known": None,  # the worse of the two groups
     "CVaR": 0.2,
 }
-Description = dict[str, Any]  #: of a table, in the protocol
 Losses = dict[str, Array]  #: of each row, by kind
 
 
 def units(files: Files) -> Iterator[Unit]:
     """A unit for each split of each table."""
-    tables = read_yaml(Path(files["protocol"]))
-    for name, description in tables.items():
+    descriptions = load_descriptions(files["protocol"])
+    for name, description in descriptions.items():
         for seed in range(SPLITS):
             key = {"table": name, "split": seed}
             compute = partial(errors, name, description, seed)
@@ -98,17 +97,21 @@ def installed(name: str = "") -> Path:
     return path
 
 
-def load(description: Description) -> RealTable:
+def load(description: TableDescription) -> RealTable:
     """Complete rows of a table, as the protocol describes them."""
-    file = installed(description["file"])
+    file = installed(description.file)
     table = pd.read_csv(file)
-    if "where" in description:
-        table = table.query(description["where"])
-    features = table[description["features"]]
+    if description.where is not None:
+        table = table.query(description.where)
+    features = table[description.features]
+    expressions = {
+        "target": description.target,
+        "group": description.group,
+        "auxiliary": description.auxiliary,
+    }
     others = DataFrame()
-    for name in ("target", "group", "auxiliary"):
-        if name in description:
-            expression = description[name]
+    for name, expression in expressions.items():
+        if expression is not None:
             others[name] = table.eval(expression, engine="python")
     missing = features.isna().any(axis=1)
     missing |= others.isna().any(axis=1)
@@ -147,7 +150,7 @@ def split(group: Array, name: str, seed: int) -> tuple[Array, Array]:
 # --- errors ---------------------------------------------------------------------------
 
 
-def errors(name: str, description: Description, seed: int) -> DataFrame:
+def errors(name: str, description: TableDescription, seed: int) -> DataFrame:
     """Errors of every method in both groups of the held-out rows."""
     table = load(description)
     x = table.x.to_numpy(float)

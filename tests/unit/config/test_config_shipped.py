@@ -13,9 +13,9 @@ import yaml
 
 from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config.config import Config, load_config
+from kerhrm_paper.config.endpoints import load_endpoints
 from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.config.spelling import LONGEST, base_of, spell
-from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation.tables import PRINTED_AS
 
@@ -96,10 +96,10 @@ def test_the_tables_of_the_paper_are_made_by_all(paper: Config) -> None:
 
 def test_the_tables_of_the_band_have_its_grid(paper: Config) -> None:
     """Every pair of constants, on the data of the paper's tables with ten seeds."""
-    band = read_yaml(CONFIG / "endpoints.yaml")["band"]
-    constants = band["grid"].values()
+    band = load_endpoints(CONFIG / "endpoints.yaml").band
+    constants = band.grid.values()
     pairs = list(itertools.product(*constants))
-    for table, name in band["tables"].items():
+    for table, name in band.tables.items():
         grid = paper.tables[name]
         expected = {
             (
@@ -108,7 +108,7 @@ def test_the_tables_of_the_band_have_its_grid(paper: Config) -> None:
                 f"{row.setting},alpha={alpha},cosine_weight={weight}",
             )
             for row in paper.tables[table].rows
-            if band["method"] in row.titles.values()
+            if band.method in row.titles.values()
             for alpha, weight in pairs
         }
         found = {(row.data, row.learner, row.setting) for row in grid.rows}
@@ -116,7 +116,7 @@ def test_the_tables_of_the_band_have_its_grid(paper: Config) -> None:
         titles = set()
         for row in grid.rows:
             titles |= set(row.titles.values())
-        assert titles == {band["method"]}
+        assert titles == {band.method}
 
 
 def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None:

@@ -1,6 +1,5 @@
 """Bands over constants that are not printed, against loops and numbers by hand."""
 
-import copy
 import importlib.util
 import itertools
 from pathlib import Path
@@ -14,18 +13,18 @@ from pandas.testing import assert_frame_equal
 
 from kerhrm.methods.base import POOLED
 from kerhrm_paper.config.config import CHECKOUT
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import load_endpoints
 from kerhrm_paper.evaluation.bands import UNPRINTED, bands, columns, outcome_of
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 
-SPEC = read_yaml(CHECKOUT / "config/endpoints.yaml")
+SPEC = load_endpoints(CHECKOUT / "config/endpoints.yaml")
 PAPER = load_paper_values(CHECKOUT / "config/paper_values.yaml")
-METHOD = SPEC["band"]["method"]
-GRID = SPEC["band"]["grid"]
+METHOD = SPEC.band.method
+GRID = SPEC.band.grid
 CONSTANTS = GRID.values()
 PAIRS = list(itertools.product(*CONSTANTS))
-GRID_OF = SPEC["band"]["tables"]
+GRID_OF = SPEC.band.tables
 #: settings of the tables, and the mean that the paper prints
 SETTINGS = {
     "table1": ("r2=0.7", "r2=0.75", "r2=0.8"),
@@ -66,8 +65,8 @@ def scores(
                     rows.append((named, METHOD, seed, value))
     names = ["setting", "method", "seed", "value"]
     frame = pd.DataFrame(rows, columns=names)
-    metric = SPEC["tables"][table]["metric"]
-    if "apart" not in SPEC["tables"][table]:
+    metric = SPEC.tables[table].metric
+    if not SPEC.tables[table].apart:
         is_apart = frame["setting"].str.contains("H=I")
         frame = frame[~is_apart]
     return frame.assign(
@@ -151,7 +150,7 @@ def test_outcomes_by_hand(low: float, high: float, outcome: str) -> None:
 
 
 def test_a_low_error_is_better_and_its_margin_a_share() -> None:
-    assert SPEC["tables"]["table3"]["relative_margin"] == 0.1
+    assert SPEC.tables["table3"].relative_margin == 0.1
     lower = scores("table3", low=-2, high=-1)
     assert band_of(lower, "table3")["outcome"] == "better"
     higher = scores("table3", low=1, high=2)
@@ -319,7 +318,7 @@ def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
     for name, frame in grids.items():
         frame.to_csv(folder / f"{name}.csv.gz", index=False)
     own = {}
-    for table in SPEC["tables"]:
+    for table in SPEC.tables:
         file = CHECKOUT / f"results/reference/scores/{table}.csv.gz"
         own[table] = pd.read_csv(file)
         published = file.read_bytes()
@@ -341,8 +340,9 @@ def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
 
 
 def test_a_margin_of_the_declaration_counts() -> None:
-    spec = copy.deepcopy(SPEC)
-    spec["tables"]["table4"]["margin"] = 0.2
+    declared = SPEC.tables["table4"].model_copy(update={"margin": 0.2})
+    tables = SPEC.tables | {"table4": declared}
+    spec = SPEC.model_copy(update={"tables": tables})
     frame = scores(low=-0.1, high=0.1)
     grid = {GRID_OF["table4"]: frame}
     found = bands(grid, spec, PAPER)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from kerhrm.methods.base import POOLED
 from kerhrm_paper.config.config import CHECKOUT
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import load_endpoints
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 
-SPEC = read_yaml(CHECKOUT / "config/endpoints.yaml")
+SPEC = load_endpoints(CHECKOUT / "config/endpoints.yaml")
 PAPER = load_paper_values(CHECKOUT / "config/paper_values.yaml")
 PRINTED = {
     "KerHRM": (0.724, 0.686, 0.693),
@@ -107,7 +107,7 @@ def test_what_the_paper_claims_is_corrected_alone() -> None:
     """Not our version, not the baselines, and no part of a table."""
     frame = scores()
     claims = []
-    for i, method in enumerate(SPEC["family"]):
+    for i, method in enumerate(SPEC.family):
         is_kerhrm = frame["method"] == "KerHRM"
         claimed = frame[is_kerhrm].assign(method=method)
         rng = np.random.default_rng(i)
@@ -115,7 +115,7 @@ def test_what_the_paper_claims_is_corrected_alone() -> None:
         value = claimed["value"] + noise
         claims.append(claimed.assign(value=value))
     frame = pd.concat([frame, *claims])
-    family = SPEC["family"]
+    family = SPEC.family
     of_table = found(frame)
     of_identity = found(frame, part="H=I")
     for end in ("", "_exact"):
@@ -218,7 +218,7 @@ def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
     folder = CHECKOUT / "results/reference/scores"
     (tmp_path / "scores").mkdir()
     frames = {}
-    for table in SPEC["tables"]:
+    for table in SPEC.tables:
         file = folder / f"{table}.csv.gz"
         copy = tmp_path / "scores" / file.name
         copy.write_bytes(file.read_bytes())

@@ -14,7 +14,7 @@ from refusals import refusal
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.strict_yaml import read_yaml
+from kerhrm_paper.config.endpoints import load_endpoints
 from kerhrm_paper.reporting import publish_again
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import BAND, Run
@@ -176,8 +176,8 @@ def test_the_band_is_published_and_computed_again(
     monkeypatch.setattr(publish_again, "evaluate", lambda *_: no_claims)
     publish_again.publish_again(target, ROOT)
     assert BAND not in Run(target).provenance["again"]["files"]
-    spec = read_yaml(ROOT / "config/endpoints.yaml")
-    grids = [*spec["band"]["tables"].values()]
+    spec = load_endpoints(ROOT / "config/endpoints.yaml")
+    grids = [*spec.band.tables.values()]
     for name in grids:
         folder = make_run(scores, table=name, name=name)
         study = Run(folder)
@@ -186,7 +186,7 @@ def test_the_band_is_published_and_computed_again(
     assert BAND in Run(target).provenance["again"]["files"]
     band = Run(target).band()
     assert band is not None
-    tables = spec["band"]["tables"]
+    tables = spec.band.tables
     assert set(band["table"]) == set(tables)
     assert set(band["outcome"]) == {"incomplete"}
 

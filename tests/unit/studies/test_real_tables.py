@@ -12,16 +12,17 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LinearRegression
 
 from kerhrm import TangentRidge
+from kerhrm_paper.config.real_tables import TableDescription
 from kerhrm_paper.studies import real_tables as study
 from kerhrm_paper.studies import real_tables_results as results
 from kerhrm_paper.studies.robust import Training, robust
 
-WHAT = {
-    "file": "package/a.csv",
-    "target": "y",
-    "group": "g == 'b'",
-    "features": ["u", "w"],
-}
+WHAT = TableDescription(
+    file="package/a.csv",
+    target="y",
+    group="g == 'b'",
+    features=["u", "w"],
+)
 
 
 def test_names_are_numbered_in_their_order() -> None:
@@ -65,7 +66,7 @@ def test_a_tenth_of_the_training_rows_is_of_the_group_and_no_feature_is() -> Non
     share = group[train].mean()
     assert share == pytest.approx(0.1, abs=0.01)
     assert not set(train) & set(test)
-    elsewhere = WHAT | {"file": "package/b.csv"}
+    elsewhere = WHAT.model_copy(update={"file": "package/b.csv"})
     with refusal(r"b\.csv does not exist"):
         study.load(elsewhere)
 
@@ -108,7 +109,7 @@ def test_robust_regressions() -> None:
 
 
 def test_study_runs_and_is_summed_up() -> None:
-    signs = WHAT | {"target": "y > 0", "auxiliary": "v"}
+    signs = WHAT.model_copy(update={"target": "y > 0", "auxiliary": "v"})
     parts = {}
     kinds = {"numbers": WHAT, "signs": signs}
     for name, what in kinds.items():
