@@ -1,24 +1,17 @@
-"""Claims by the scores of a run, and how they are declared."""
+"""Claims by the scores of a run."""
 
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from numpy.testing import assert_allclose
 from refusals import refusal
-from sklearn.linear_model import LinearRegression
 
-from kerhrm_paper.claims import small_runs
 from kerhrm_paper.claims.check import ScoreFiles, evaluate
 from kerhrm_paper.claims.comparison import Comparison, all_of, at_least
-from kerhrm_paper.claims.declare import CLAIMS, NUMBERS, Claim, Function, claim
+from kerhrm_paper.claims.declare import Claim, Function
 from kerhrm_paper.claims.evidence import Evidence, Quantities
-from kerhrm_paper.claims.lab import SMOKE, Lab
-from kerhrm_paper.claims.small_runs import MEASURES, _explained
-from kerhrm_paper.config.config import load_config
 
 
 def write(
@@ -258,108 +251,6 @@ def test_pooled_validation_has_a_status_of_its_own(
     assert row["status_pooled"] == "contradicted"
 
 
-@pytest.fixture(scope="module")
-def numbers() -> dict[str, pd.DataFrame]:
-    """All small runs, tiny."""
-    tables = {}
-    for name in MEASURES:
-        tables[name] = small_runs.run(name, smoke=True)
-    return tables
-
-
-def test_claims_of_the_paper_on_a_run_without_scores(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    numbers: dict[str, pd.DataFrame],
-) -> None:
-    """Every claim has scores that are missing, a small run, or a unit test."""
-    used = set()
-
-    def run(name: str, smoke: bool) -> pd.DataFrame:
-        assert smoke
-        used.add(name)
-        return numbers[name]
-
-    monkeypatch.setattr(small_runs, "run", run)
-    (tmp_path / "scores").mkdir()
-    claims = evaluate(tmp_path, "smoke")
-    assert list(claims["claim"]) == sorted(NUMBERS)
-    assert used == set(MEASURES)
-    by_test = claims["test"] != ""
-    statuses = claims.loc[by_test, "status"]
-    assert set(statuses) == {"supported", "contradicted"}
-    missing = claims["reason"].str.startswith("not in this run")
-    tests_of_missing = claims.loc[missing, "tests"]
-    assert tests_of_missing.isna().all()
-    effects = claims.loc[~missing, "effect"]
-    assert np.isfinite(effects).all()
-    by_small_run = ~missing & ~by_test
-    numbers_of_runs = claims.loc[by_small_run, "numbers"]
-    assert (numbers_of_runs != "").all()
-    assert by_test.sum() == 13
-    assert by_small_run.sum() == 11
-
-
-def test_every_cell_that_a_claim_names_is_configured(
-    monkeypatch: pytest.MonkeyPatch, numbers: dict[str, pd.DataFrame]
-) -> None:
-    config = load_config({"preset": "paper"})
-    titles: dict[str, set[str]] = defaultdict(set)
-    labels: dict[str, set[str]] = defaultdict(set)
-    for name, table in config.tables.items():
-        for row in table.rows:
-            methods = row.titles.values()
-            titles[name].update(methods)
-            labels[name].add(row.setting)
-
-    def look(
-        self: Evidence, table: str, setting: str, method: str, metric: str
-    ) -> pd.Series:
-        if not method.startswith("ref: "):
-            assert method in titles[table], (table, method)
-        if not setting.startswith(("period=", "iteration=")):
-            assert setting in labels[table], (table, setting)
-        return pd.Series([0.0, 1.0], ["0", "1"])
-
-    monkeypatch.setattr(Evidence, "cell", look)
-
-    def finished(name: str, smoke: bool) -> pd.DataFrame:
-        return numbers[name]
-
-    monkeypatch.setattr(small_runs, "run", finished)
-    claims = evaluate(Path(), "paper")
-    assert (claims["reason"] == "").all()
-
-
-@pytest.fixture(scope="module")
-def lab() -> Lab:
-    return Lab("classification", 100, SMOKE)
-
-
-def test_a_lab_has_the_attribute_and_the_best_split(lab: Lab) -> None:
-    agree = lab.v.sign() == lab.problem.y
-    share = float(agree.double().mean())
-    assert share == pytest.approx(0.85, abs=0.1)  # (.9 + .8) / 2
-    assert lab.divergence(lab.perfect) > 2
-    without_information = torch.full_like(lab.perfect, 0.5)
-    divergence = lab.divergence(without_information)
-    assert divergence == pytest.approx(0, abs=1e-12)
-    memberships = lab.explore(lab.problem.psi_train)
-    assert_allclose(memberships.sum(-1), 1)
-
-
-def test_explained_share_is_that_of_scikit_learn() -> None:
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(30, 3))
-    y = rng.normal(size=30)
-    model = LinearRegression().fit(x, y)
-    r_squared = model.score(x, y)
-    features = torch.from_numpy(x)
-    labels = torch.from_numpy(y)
-    explained = _explained(features, labels)
-    assert explained == pytest.approx(r_squared)
-
-
 def test_stand_ins_decide_no_claim(run: Path, scores: pd.DataFrame) -> None:
     assert status(run, a_is_better) == "supported"
     scores["data_source"] = "fallback:digits"
@@ -368,36 +259,6 @@ def test_stand_ins_decide_no_claim(run: Path, scores: pd.DataFrame) -> None:
     assert row["status"] == "open"
     reason = "not in this run: t has stand-ins for MNIST (digits of 8x8 pixels)"
     assert row["reason"] == reason
-
-
-@pytest.mark.parametrize(
-    ("docstring", "problem"),
-    [
-        ("Claim 11 (3.1): A low rank k suffices.", "claim 11 is declared twice"),
-        ("Claim 21 (3.3): Centres are distant.", "the paper has no claim 21"),
-        ("Claim 55 (8): Another one.", "the paper has no claim 55"),
-        ("A low rank k suffices.", "not a claim"),
-        (None, "not a claim"),
-    ],
-)
-def test_a_claim_that_the_paper_does_not_have_is_refused(
-    docstring: str | None, problem: str
-) -> None:
-    def low_rank_suffices(evidence: Evidence) -> Comparison:
-        return accuracy(evidence).better("A", than="B")
-
-    low_rank_suffices.__doc__ = docstring
-    before = dict(CLAIMS)
-    with pytest.raises(ValueError, match=problem):
-        claim(low_rank_suffices)
-    assert before == CLAIMS
-
-
-def test_a_claim_has_number_place_and_statement_of_its_docstring() -> None:
-    declared = CLAIMS[20]
-    assert declared.where == "Theorem 4.1"
-    statement = "L_c is a rate and a distortion: I(I;J) + E d / (2 sigma^2)"
-    assert declared.statement == statement
 
 
 def test_a_table_with_a_point_in_its_name_is_no_table_of_the_paper(

@@ -1,0 +1,99 @@
+"""Hints that name an option of an estimator: what they say can be typed, and helps."""
+
+import ast
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from refusals import refusal
+from sklearn.exceptions import ConvergenceWarning
+
+from kerhrm import ERM, KerHRMClassifier, KerHRMRegressor, NTFMap
+from kerhrm.errors import SingularError
+from tests.unit.estimators.conftest import SMALL
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+
+QUICK = SMALL | {
+    "k": 3,
+    "n_init": 2,
+    "network": (16,),
+    "n_iterations": 1,
+}
+
+
+def test_the_hints_for_an_old_name_can_be_typed() -> None:
+    words = r"give options=\{\"stop_by\": 'pooled'\}$"
+    with refusal(words):
+        KerHRMRegressor(selection="pooled")  # type: ignore[call-arg]
+    model = KerHRMRegressor(options={"stop_by": "pooled"})
+    with refusal(r"give options__stop_by='pooled'$"):
+        model.set_params(selection="pooled")
+    model.set_params(options__stop_by="pooled")
+    assert model.options == {"stop_by": "pooled"}
+
+
+def typed(hint: str) -> dict[str, Any]:
+    """Options as a hint spells them."""
+    given = re.search(r"options=(\{.*\})", hint)
+    assert given, hint
+    options: dict[str, Any] = ast.literal_eval(given[1])
+    return options
+
+
+def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None:
+    model = KerHRMClassifier(**QUICK, predictor="network", if_not_better="fit")
+    model.set_params(options__learning_rate=1e30, options__steps=30)
+    with pytest.warns(ConvergenceWarning, match="not finite; give options=") as caught:
+        model.fit(labels.x, labels.y)
+    message = str(caught[0].message)
+    lower = typed(message)
+    assert lower == {"learning_rate": 1e29}
+    erm = ERM(network=(8,), learning_rate=1e30, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
+        erm.fit(labels.x, labels.y)
+
+
+def test_the_hint_for_singular_equations_can_be_typed(
+    labels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options_at_fault = iter(["clustering_ridge", "clustering_ridge", "noise_sd"])
+
+    def fails(*_: Any) -> None:
+        raise SingularError("the clustering's equations", next(options_at_fault))
+
+    monkeypatch.setattr("kerhrm.estimators._steps.fit", fails)
+    cases = [(1e-300, 0.01), ([1e-3, 0.1], 1.0)]
+    for ridge, larger in cases:
+        options = {"clustering_ridge": ridge}
+        model = KerHRMClassifier(**QUICK, options=options)
+        with refusal("equations are singular; give") as caught:
+            model.fit(labels.x, labels.y)
+        message = str(caught.value)
+        assert typed(message) == {"clustering_ridge": larger}
+    model.set_params(options={"noise_sd": 1e-200})
+    with refusal("singular; leave noise_sd out of options"):
+        model.fit(labels.x, labels.y)
+
+
+def test_the_hint_for_little_memory_helps(
+    labels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features by way of landmarks need no matrix of all rows."""
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    model = KerHRMClassifier(**QUICK)
+    x = np.tile(labels.x, (4, 1))
+    y = np.tile(labels.y, 4)
+    number = np.arange(len(x))[:, None]
+    x = x + number * 1e-6  # rows that differ
+    monkeypatch.setattr(NTFMap, "fit", fails)
+    words = "fewer rows, or a smaller network or n_init, or options="
+    with refusal(words) as caught:
+        model.fit(x, y)
+    options = typed(str(caught.value))
+    model.set_params(options=options)
+    model.fit(x, y)
