@@ -15,6 +15,7 @@
 - A run: ``resolve``, ``config``, its ``mark``, its note (``written``), ``run_folder``.
 - Commands: ``command_line``, ``command_checks`` (``command_names``), ``targets``,
   ``own_table``.
+- Files of their own, no part of a cell: ``endpoints`` and ``real_tables``.
 
 ``alpha`` in a name passes ``schemas`` (read), ``learner_cells`` (the places that give
 it) and ``options`` (the last one wins) on its way to the method's class of options.
