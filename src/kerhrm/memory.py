@@ -4,9 +4,11 @@ Linux grants more memory than there is, and then ends the process without a word
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kerhrm.errors import KerhrmError
 
@@ -18,6 +20,8 @@ GROUPS = Path("/proc/self/cgroup")
 HIERARCHY = Path("/sys/fs/cgroup")
 #: files with a group's limit in bytes, of version 2 and 1
 LIMITS = ("memory.max", "memory.limit_in_bytes")
+#: bytes that callers keep while a step runs
+_kept: ContextVar[int] = ContextVar("kept", default=0)
 
 
 class TooLittleMemory(KerhrmError, MemoryError):
@@ -30,7 +34,8 @@ def require(n_bytes: float, what: str, hint: str) -> None:
     Parameters
     ----------
     n_bytes : float
-        Bytes that the step takes at least.
+        Bytes that the step takes at least, its arguments among them.  What
+        :func:`keeping` counts is added.
     what : str
         What takes them, as ``"the kernel of 50000 points"``.
     hint : str
@@ -41,10 +46,34 @@ def require(n_bytes: float, what: str, hint: str) -> None:
     TooLittleMemory
         In one line, with both numbers; never where the system does not tell its memory.
     """
+    n_bytes += _kept.get()
     most = memory_limit()
     if most is not None and n_bytes > most:
         sizes = f"{n_bytes / 1e9:.1f} GB of memory, and there are {most / 1e9:.1f} GB"
         raise TooLittleMemory(f"{what} needs at least {sizes}", hint)
+
+
+@contextmanager
+def keeping(n_bytes: int) -> Iterator[None]:
+    """Count bytes that the caller keeps in memory while the steps of a block run.
+
+    Those of a step's arguments the step counts itself.
+    """
+    before = _kept.set(_kept.get() + n_bytes)
+    try:
+        yield
+    finally:
+        _kept.reset(before)
+
+
+def size_of(values: Iterable[Any]) -> int:
+    """Bytes of the arrays, and of the tensors of a CPU, among some values."""
+    distinct = {id(value): value for value in values}
+    total = 0
+    for value in distinct.values():
+        if not getattr(value, "is_cuda", False):
+            total += getattr(value, "nbytes", 0)
+    return total
 
 
 def require_on_gpu(

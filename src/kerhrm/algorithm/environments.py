@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.clustering import infer_environments
+from kerhrm.algorithm.needs import require_clustering
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
@@ -73,6 +74,8 @@ def learn_environments(
         directions are not those of all iterations before.
     SingularError
         If rounding makes the equations of a regression singular.
+    TooLittleMemory
+        As :func:`~kerhrm.algorithm.needs.require_clustering`.
     """
     if len(environments) != t - 1 or len(directions) != t - 1:
         before = f"the environments and directions of all {t - 1} before"
@@ -89,6 +92,8 @@ def learn_environments(
             text = "first_kernel='inputs' needs the points x"
             raise KerhrmError(text, "pass inputs=(x, x_validation)")
         return _of_inputs(problem, options, inputs)
+    largest_k = max(options.k)
+    require_clustering(problem, options, problem.u[:, :largest_k], later=False)
     candidates: list[Environments] = []
     for k in progress(options.k, "clusterings"):
         psi, psi_validation = problem.reduced(k)
@@ -109,6 +114,7 @@ def _later(
     winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
     newest = winners[-1]
     taken_out = winners if options.projection == "all" else [newest]
+    require_clustering(problem, options, problem.u[:, : newest.k], later=True)
     psi, psi_validation = problem.reduced(newest.k)
     variant = Variant(
         psi,
@@ -126,6 +132,7 @@ def _of_inputs(
 ) -> Environments:
     """Environments of the inputs (n, d), (m, d): one clustering serves every k."""
     x, x_validation = inputs
+    require_clustering(problem, options, x, later=False)
     inputs_train = x.double()
     inputs_validation = x_validation.double()
     variant = Variant(inputs_train, inputs_validation, t=1)

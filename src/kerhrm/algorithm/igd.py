@@ -32,6 +32,7 @@ from kerhrm.algorithm.invariance import (
     point_scores,
     worst_environment_score,
 )
+from kerhrm.algorithm.needs import require_network
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction, Memberships
@@ -105,7 +106,13 @@ def train_network(
     -------
     TrainedNetwork
         The chosen network, with its cosine weight.
+
+    Raises
+    ------
+    TooLittleMemory
+        As :func:`~kerhrm.algorithm.needs.require_network`.
     """
+    require_network(network, x, x_validation, problem)
     detected = direction.iteration > 0
     y = problem.y_validation
     if options.stop_by == "pooled" or not detected:

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.minimisers import minimisers
+from kerhrm.algorithm.needs import require_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import solve
 from kerhrm.algorithm.problem import Problem, Risks, weighted_moments
@@ -64,7 +65,10 @@ def learn_directions(
         As :func:`~kerhrm.algorithm.minimisers.minimisers`.
     SingularError
         If the system of a direction is singular.
+    TooLittleMemory
+        As :func:`~kerhrm.algorithm.needs.require_directions`.
     """
+    require_directions(problem, environments, options)
     newest = environments[-1]
     n_alphas = len(options.alpha)
     n_candidates = len(newest.k)

@@ -130,10 +130,13 @@ class TableEstimator(TaskTags):
         """Hint where the memory is not enough: what this estimator can lower."""
         parameters = self.get_params(deep=False)
         names = [
-            name for name in ("network", "n_init", "n_landmarks") if name in parameters
+            name
+            for name in ("network", "k", "n_init", "n_landmarks")
+            if name in parameters
         ]
-        smaller = f", or a smaller {' or '.join(names)}" if names else ""
-        return f"give fewer rows{smaller}"
+        *others, last = names or [""]
+        choice = f"{', '.join(others)} or {last}" if others else last
+        return f"give fewer rows, or a smaller {choice}" if last else "give fewer rows"
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of ``classes_``, or numbers in the target's own unit,

@@ -34,6 +34,7 @@ from kerhrm.estimators._steps import (
     tested,
     with_number,
 )
+from kerhrm.memory import keeping
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.progress import shown_if
 from kerhrm.tables.auxiliary import CATEGORIES
@@ -101,7 +102,10 @@ class InvariantEstimator(FittedInvariant):
             shown_if(self.verbose),
         ):
             rows = self._read(given)
-            with threads_for(self.n_jobs, rows.x.shape):
+            with (
+                threads_for(self.n_jobs, rows.x.shape),
+                keeping(rows.x.nbytes),
+            ):
                 prepared = self._prepare(given, rows, options)
                 prepared, reason = self._pretest(prepared)
                 singular_values = prepared.problem.s.double().cpu()

@@ -22,6 +22,7 @@ from kerhrm.estimators._base import (
 )
 from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.memory import keeping
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.options import PointLoss, loss_of
 from kerhrm.methods.registry import METHODS
@@ -66,7 +67,10 @@ class Baseline(TableEstimator):
         method.check(options, self.task)
         with all_or_nothing(self), computation(self.n_jobs), shown_if(self.verbose):
             rows = read_rows(self, given)
-            with threads_for(self.n_jobs, rows.x.shape):
+            with (
+                threads_for(self.n_jobs, rows.x.shape),
+                keeping(rows.x.nbytes),
+            ):
                 inputs, positions = points_of(
                     self, rows, hold_out=self._holds_out, weighs=self._weighs
                 )

@@ -33,6 +33,8 @@ DENSE_ROWS_ON_GPU = 10_000
 ONE_THREAD = 4000
 #: bytes of an entry of the kernel where it is made double: in float32, and in float64
 KERNEL_ENTRY = 4 + 8
+#: what helps where the memory is not enough for the kernel
+BY_LANDMARKS = "use landmarks (NystroemMap; features.n_landmarks of data)"
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class NTFMap:
             If k exceeds n or the features' rank, or if the kernel needs more memory
             than there is.
         """
-        require_kernel(x, "use landmarks (NystroemMap; features.n_landmarks of data)")
+        require_kernel(x, x, BY_LANDMARKS)
         ntf, f0 = extract(network, x)
         u, s = reduce(ntf.kernel(ntf), k)  # nothing else holds the kernel
         outputs = f0.double()
@@ -97,7 +99,11 @@ class NTFMap:
 
     def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Reduced features kappa(x, X) U S^-1 (m, k) and f_0 (m,) of points (m, d),
-        float64."""
+        float64.
+
+        Raises KerhrmError if kappa(x, X) needs more memory than there is.
+        """
+        require_kernel(x, self.x, BY_LANDMARKS)
         ntf, f0 = extract(self.network, x)
         kernel = ntf.kernel(self.ntf).double()
         projected = kernel @ self.u
@@ -121,11 +127,11 @@ class RankError(KerhrmError):
         super().__init__(problem, f"set k <= {rank}")
 
 
-def require_kernel(x: Tensor, hint: str) -> None:
-    """Refuse points (n, d) whose kernel their device's memory does not hold."""
-    n = len(x)
-    n_bytes = KERNEL_ENTRY * n**2
-    what = f"the kernel of {n} points"
+def require_kernel(x: Tensor, z: Tensor, hint: str) -> None:
+    """Refuse points (n, d), (m, d) whose kernel their device's memory does not hold."""
+    n_bytes = KERNEL_ENTRY * len(x) * len(z)
+    numbers = f"{len(x)}" if x is z else f"{len(x)} and {len(z)}"
+    what = f"the kernel of {numbers} points"
     if x.device.type == "cpu":
         require(n_bytes, what, hint)
     elif x.device.type == "cuda":

@@ -29,6 +29,7 @@ from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import RankError, largest_signs, require_kernel
 from kerhrm.features.ntf import extract
 from kerhrm.features.options import NystroemOptions
+from kerhrm.memory import require, size_of
 from kerhrm.networks.base import Network
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
@@ -95,7 +96,7 @@ class NystroemMap:
         ------
         KerhrmError
             If k exceeds the number or the rank of the landmarks, or if their kernel
-            needs more memory than there is.
+            or the features need more memory than there is.
         """
         options = options or NystroemOptions()
         n = len(x)
@@ -111,7 +112,8 @@ class NystroemMap:
         drawn = random.choice(n, m, replace=False)
         landmarks = torch.from_numpy(drawn).to(x.device)
         z = x[landmarks]
-        require_kernel(z, "lower n_landmarks")
+        require_kernel(z, z, "lower n_landmarks")
+        _require_features(x, k)
         oversampled = int(options.oversampling * k)
         n_directions = min(m, oversampled)
         whitening = _directions(network, z, n_directions, k)
@@ -145,6 +147,20 @@ class NystroemMap:
         whitening = self.weights.double()
         coefficients = whitening @ directions
         return Linearisation.along(self.network, self.z, coefficients)
+
+
+def _require_features(x: Tensor, k: int) -> None:
+    """Refuse points (n, d) whose features need more memory than there is.
+
+    The coordinates, of k columns or more, stand next to U and to U with other signs.
+    PyTorch itself says what a GPU does not hold.
+    """
+    if x.is_cuda:
+        return
+    n = len(x)
+    n_bytes = size_of([x]) + 3 * x.element_size() * n * k
+    hint = "use fewer points or a smaller k, or a machine with more memory"
+    require(n_bytes, f"the features of {n} points with k={k}", hint)
 
 
 def _coordinates(

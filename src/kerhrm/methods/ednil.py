@@ -41,7 +41,7 @@ from kerhrm.networks.base import Network
 from kerhrm.networks.build import MLP
 from kerhrm.networks.heads import head_outputs, heads_at
 from kerhrm.networks.last_layer import LastLayer
-from kerhrm.networks.training import BestWeights, Descent
+from kerhrm.networks.training import BestWeights, Descent, require_training
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
@@ -51,6 +51,7 @@ LEAST_MASS = 1e-10  #: of an environment that is divided by
 @torch.inference_mode(False)  # gradients, also where the caller has none
 def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     """Infer environments and learn on them, in turn."""
+    require_training(inputs.network, inputs.x)
     heads = with_heads(inputs.network, options.n_environments, inputs.seed)
     of_heads = heads_at(heads, inputs.x)
     inference = pretrained(heads, of_heads, inputs, options)

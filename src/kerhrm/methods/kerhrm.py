@@ -8,6 +8,7 @@ from torch import Tensor
 from kerhrm.algorithm import loop
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import all_memberships, erm_direction
+from kerhrm.algorithm.needs import require_network
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Directions, Memberships
 from kerhrm.heterogeneity.test import test_problem
@@ -43,6 +44,7 @@ def finish(
     """The final direction, the network and what is reported, from the iterations of
     Algorithm 1."""
     problem = inputs.require_problem()
+    require_network(inputs.network, inputs.x, inputs.x_validation, problem)
     result = inputs.heterogeneity
     untested = result is None and inputs.task == "regression"
     if untested and options.pretest is not None:

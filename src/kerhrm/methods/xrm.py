@@ -37,7 +37,7 @@ from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.jtt import errors
 from kerhrm.methods.peer_options import XRMOptions
 from kerhrm.networks.base import Network
-from kerhrm.networks.training import Adam
+from kerhrm.networks.training import Adam, require_training
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
@@ -96,6 +96,7 @@ def train_twins(inputs: Inputs, options: XRMOptions) -> Twins:
 
     Points are given out, and labels flipped, by the stream ``xrm`` of the seed.
     """
+    require_training(inputs.network, inputs.x, n_networks=2)
     random = stream(inputs.seed, "xrm")
     n = len(inputs.y)
 

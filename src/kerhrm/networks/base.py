@@ -59,6 +59,11 @@ class Network(ABC):
         return lambda network: network(x)
 
     @property
+    def n_hidden(self) -> int:
+        """Numbers that a training holds of every point; 0 where they are not known."""
+        return 0
+
+    @property
     def n_parameters(self) -> int:
         """Number of weights, p."""
         return sum(w.numel() for w in self.weights.values())

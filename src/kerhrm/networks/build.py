@@ -70,6 +70,12 @@ class MLP(Network):
         """Weight and bias of every layer, from the inputs to the output."""
         return layers(self.weights)
 
+    @property
+    def n_hidden(self) -> int:
+        """Hidden units."""
+        *hidden, _ = self.layers
+        return sum(len(bias) for _, bias in hidden)
+
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
         one_hidden_layer = len(weights) == 4
         if one_hidden_layer and kernels_take(x):

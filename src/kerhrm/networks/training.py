@@ -9,11 +9,15 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
+from kerhrm.memory import require, size_of
 from kerhrm.networks.base import Network
 from kerhrm.networks.captured import CapturedStep, own_stream
 from kerhrm.progress import progress
 
 N = TypeVar("N", bound=Network)
+#: what helps where the memory is not enough
+NARROWER = "use fewer points or a network with fewer hidden units (network.widths), "
+NARROWER += "or a machine with more memory"
 #: number of a step; a tensor () on the GPU where the step is captured there
 Step = Any
 
@@ -63,7 +67,13 @@ def train(
     -------
     Network
         With the weights after the last step.
+
+    Raises
+    ------
+    TooLittleMemory
+        As :func:`require_training`.
     """
+    require_training(initial, x)
     _keep_freed_memory()
     network = initial.trainable(x.device)
     weights = list(network.weights.values())
@@ -88,6 +98,41 @@ def train(
             if any(ends):
                 break
     return network.detached()
+
+
+def training_bytes(network: Network, x: Tensor) -> int:
+    """Bytes that a training on points (n, d) takes at least, without its arguments.
+
+    The hidden layers of all points, a copy of the weights, and Adam's two moments.
+    """
+    of_weights = size_of(network.weights.values())
+    return x.element_size() * len(x) * network.n_hidden + 3 * of_weights
+
+
+def require_training(network: Network, x: Tensor, n_networks: int = 1) -> None:
+    """Refuse a training that needs more memory than there is.
+
+    PyTorch itself says what a GPU does not hold.
+
+    Parameters
+    ----------
+    network : Network
+        w_0.
+    x : Tensor, (n, d)
+        Points.
+    n_networks : int
+        Trained together.
+
+    Raises
+    ------
+    TooLittleMemory
+        In one line, with both numbers.
+    """
+    if x.is_cuda:
+        return
+    given = size_of([x, *network.weights.values()])
+    n_bytes = given + n_networks * training_bytes(network, x)
+    require(n_bytes, f"the training of a network on {len(x)} points", NARROWER)
 
 
 class BestWeights(Generic[N]):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import File, atomic
+from kerhrm.memory import require
 
 META = "__meta__"
 
@@ -44,7 +46,13 @@ def save_arrays(path: File, arrays: Mapping[str, np.ndarray], **meta: Any) -> No
 
 
 def load_arrays(path: File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read the arrays and the facts that :func:`save_arrays` wrote."""
+    """Read the arrays and the facts that :func:`save_arrays` wrote.
+
+    Raises KerhrmError, too, if the memory does not hold them.
+    """
+    with reading(path):
+        n_bytes = os.path.getsize(path)
+        require(n_bytes, f"reading {path}", "use a machine with more memory")
     with reading(path), np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
         facts = str(arrays.pop(META, "{}"))

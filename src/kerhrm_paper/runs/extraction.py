@@ -7,8 +7,9 @@ from typing import Any
 import torch
 
 from kerhrm.algorithm.problem import Problem
-from kerhrm.features.map import NTFMap
+from kerhrm.features.map import BY_LANDMARKS, NTFMap, require_kernel
 from kerhrm.features.nystroem import NystroemMap
+from kerhrm.memory import keeping, require
 from kerhrm_paper.runs.arrays import save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 from kerhrm_paper.runs.replicates import Replicates
@@ -43,15 +44,45 @@ def extract_features(
     replicates = Replicates(files, replication, device)
     of_training = []
     of_test = []
-    checkpoint.expect(len(replication.seeds))
-    for s in range(len(replication.seeds)):
-        compute = partial(_features, replicates, s)
-        features = checkpoint.once(f"seed={s}", compute)
-        training, test = _parted(features)
-        of_training.append(training)
-        of_test.append(test)
+    n_seeds = len(replication.seeds)
+    checkpoint.expect(n_seeds)
+    of_each = _require_features(replicates)
+    with keeping(replicates.size + (n_seeds - 1) * of_each):
+        for s in range(n_seeds):
+            compute = partial(_features, replicates, s)
+            features = checkpoint.once(f"seed={s}", compute)
+            training, test = _parted(features)
+            of_training.append(training)
+            of_test.append(test)
     save_stacked(outputs.training, of_training)
     save_stacked(outputs.test, of_test)
+
+
+def _require_features(replicates: Replicates) -> int:
+    """Bytes of the features of one replicate; refuse those that memory does not hold.
+
+    All replicates' features stand next to those of the training and validation points
+    in one array, as they are written.
+    """
+    options = replicates.data.features
+    x = replicates.read("train", 0)
+    x_validation = replicates.read("validation", 0)
+    x_test = replicates.read("test_inputs", 0)
+    number = 4
+    if options.landmarks is None:
+        number = 8
+        for points in (x_validation, x_test):
+            require_kernel(points, x, BY_LANDMARKS)
+    n_written = len(x) + len(x_validation)
+    n = n_written + len(x_test)
+    n_seeds = len(replicates.data.seeds)
+    row = number * options.k
+    n_bytes = replicates.size + n_seeds * row * (n + n_written)
+    what = f"the features of {n_seeds} times {n} points with k={options.k}"
+    hint = "use fewer points, replicates or features (features.k of data), "
+    hint += "or a machine with more memory"
+    require(n_bytes, what, hint)
+    return row * n
 
 
 def _parted(features: Result) -> tuple[Result, Result]:

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from kerhrm.entries import load_entry
 from kerhrm.errors import KerhrmError, shortened
+from kerhrm.memory import TooLittleMemory
 from kerhrm.networks.base import resolve_device
 from kerhrm_paper.runs.arrays import save_arrays
 from kerhrm_paper.runs.checkpoints import Result
@@ -83,6 +84,9 @@ def _fit(
         options = make_options(**learner["options"])
         predictions = trained(replicates, s, fit, options, learner)
         return predictions.arrays(), {"reason": ""}
+    except TooLittleMemory as error:  # which says nothing of the method
+        facts = {"problem": error.problem, "hint": str(error.hint or "")}
+        return None, {"reason": "too little memory", **facts}
     except KerhrmError as error:
         reason = f"{_line(error, entries['train'])}{error}"
         return None, {"reason": _shown(reason)}

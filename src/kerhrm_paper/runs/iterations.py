@@ -4,6 +4,7 @@
 iterations before, and the learner, whose options are KerHRM's.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.memory import keeping, size_of
 from kerhrm_paper.runs.arrays import load_arrays, load_records, save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 
@@ -50,10 +52,12 @@ def write_environments(
     units = []
     n_seeds = params.learner["n_seeds"]
     checkpoint.expect(n_seeds)
-    for s in range(n_seeds):
-        compute = partial(learn, s)
-        unit = checkpoint.once(f"seed={s}", compute)
-        units.append(unit)
+    points = [*train.values(), *validation.values()]
+    with keeping(size_of(points) + _others(problems)):
+        for s in range(n_seeds):
+            compute = partial(learn, s)
+            unit = checkpoint.once(f"seed={s}", compute)
+            units.append(unit)
     save_stacked(output, units)
 
 
@@ -68,12 +72,18 @@ def write_directions(
         of_iteration = load_records(Environments, file, device)
         environments.append(of_iteration)
     units = []
-    for s, of_iterations in enumerate(zip(*environments, strict=True)):
-        problem = problems[s]
-        of_seed = list(of_iterations)
-        directions = learn_directions(problem, of_seed, options)
-        units.append(directions.arrays())
+    with keeping(_others(problems)):
+        for s, of_iterations in enumerate(zip(*environments, strict=True)):
+            problem = problems[s]
+            of_seed = list(of_iterations)
+            directions = learn_directions(problem, of_seed, options)
+            units.append(directions.arrays())
     save_stacked(output, units)
+
+
+def _others(problems: Sequence[Problem]) -> int:
+    """Bytes of all problems but one, which are all alike."""
+    return sum(size_of(vars(problem).values()) for problem in problems[1:])
 
 
 def load_iterations(

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kerhrm.errors import KerhrmError
+from kerhrm.memory import TooLittleMemory
 from kerhrm_paper.runs import fit_process as program
 from kerhrm_paper.runs.arrays import load_arrays
 from kerhrm_paper.runs.checkpoints import Result
@@ -88,7 +89,8 @@ class FitProcess:
         The limit begins when the process has started, and includes the predictions.
 
         Raises KerhrmError if the process was killed from outside, as where memory is
-        short: that says nothing of the method.
+        short, or if a step was refused for want of memory: that says nothing of the
+        method.
         """
         if self._process is None:
             self._start()
@@ -103,6 +105,8 @@ class FitProcess:
             return Answer(None, f"{TIMED_OUT} after {in_words(minutes)}")
         if answer is None:
             return Answer(None, self._ended())
+        if "problem" in answer:
+            raise TooLittleMemory(answer["problem"], answer["hint"])
         if reason := answer["reason"]:
             # a traceback once, as all fits may fail alike
             is_new = reason not in self._shown

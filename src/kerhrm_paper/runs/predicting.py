@@ -10,6 +10,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.records import predict_linear
 from kerhrm.errors import KerhrmError
+from kerhrm.memory import keeping
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm_paper.runs.fitted_check import as_number, check_fitted, check_output
 from kerhrm_paper.runs.inputs import inputs_of
@@ -54,7 +55,8 @@ def trained(
     random.seed(inputs.seed)
     np.random.seed(inputs.seed % 2**32)
     torch.manual_seed(inputs.seed)
-    fitted = train(inputs, options)
+    with keeping(replicates.size):
+        fitted = train(inputs, options)
     return predict(replicates, s, fitted, learner)
 
 

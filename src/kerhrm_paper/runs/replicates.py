@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.problem import Problem
+from kerhrm.memory import size_of
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
 from kerhrm_paper.runs.arrays import load_arrays, load_records
@@ -55,6 +56,15 @@ class Replicates:
         path = self.files["test_features"]
         arrays, _ = load_arrays(path)
         return arrays
+
+    @property
+    def size(self) -> int:
+        """Bytes of the points and features of all replicates, which stay in memory."""
+        total = sum(size_of(arrays.values()) for arrays in self._arrays.values())
+        for problem in self.problems:
+            if problem is not None:
+                total += size_of(vars(problem).values())
+        return total
 
     def read(
         self, file: str, s: int, name: str = "x", dtype: Any = torch.float32

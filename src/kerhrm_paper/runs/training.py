@@ -8,6 +8,7 @@ from typing import Any
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.entries import load_entry
 from kerhrm.heterogeneity.result import HeterogeneityResult
+from kerhrm.memory import keeping
 from kerhrm.methods.kerhrm import finish
 from kerhrm.networks.base import resolve_device
 from kerhrm_paper.runs.arrays import load_records, save_stacked
@@ -139,12 +140,13 @@ def finish_iterations(
 
     def train(s: int) -> Result:
         inputs = inputs_of(replicates, s, pretests[s])
-        fitted = finish(
-            inputs,
-            options,
-            [of_seeds[s] for of_seeds in environments],
-            [of_seeds[s] for of_seeds in directions],
-        )
+        with keeping(replicates.size):
+            fitted = finish(
+                inputs,
+                options,
+                [of_seeds[s] for of_seeds in environments],
+                [of_seeds[s] for of_seeds in directions],
+            )
         predictions = predict(replicates, s, fitted, learner)
         return predictions.arrays()
 

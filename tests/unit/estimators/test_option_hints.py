@@ -91,7 +91,7 @@ def test_the_hint_for_little_memory_helps(
     number = np.arange(len(x))[:, None]
     x = x + number * 1e-6  # rows that differ
     monkeypatch.setattr(NTFMap, "fit", fails)
-    words = "fewer rows, or a smaller network or n_init, or options="
+    words = "fewer rows, or a smaller network, k or n_init, or options="
     with refusal(words) as caught:
         model.fit(x, y)
     options = typed(str(caught.value))
