@@ -4,6 +4,7 @@ Linux grants more memory than there is, and then ends the process without a word
 """
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -106,11 +107,11 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def memory_limit() -> int | None:
     """Bytes of memory and swap space that the machine has, or the least limit of the
-    process' control groups; None where the system does not tell."""
+    process or its control groups; None where the system does not tell."""
     machine = _of_machine()
     if machine is None:
         return None
-    return min([machine, *_of_groups()])
+    return min([machine, *_of_groups(), *_of_process()])
 
 
 def _of_machine() -> int | None:
@@ -134,6 +135,19 @@ def _of_system() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # Windows
         return None
+
+
+def _of_process() -> Iterator[int]:
+    """Limits that ``ulimit`` sets, as Grid Engine does; those of Linux, which are
+    kept."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        limit, _ = resource.getrlimit(kind)
+        if limit != resource.RLIM_INFINITY:
+            yield limit
 
 
 def _of_groups() -> Iterator[int]:

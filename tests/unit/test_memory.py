@@ -1,5 +1,7 @@
 """Memory that a process may have, against psutil and written limits of groups."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 from refusals import refusal
 
 from kerhrm import (
+    ERM,
     KerHRMRegressor,
     NetworkOptions,
     NTFMap,
@@ -99,6 +102,20 @@ def test_the_least_limit_counts_and_other_groups_do_not(groups: Path) -> None:
     assert memory_limit() == 2 * MEGABYTE
 
 
+@pytest.mark.skipif(not psutil.LINUX, reason="elsewhere they are not kept")
+@pytest.mark.parametrize("kind", ["AS", "DATA"])
+def test_a_limit_of_the_process_counts(kind: str) -> None:
+    """As of ``ulimit -v``."""
+    words = (
+        "import resource; from kerhrm.memory import memory_limit; "
+        f"resource.setrlimit(resource.RLIMIT_{kind}, (10**9, 10**9)); "
+        "print(memory_limit())"
+    )
+    command = [sys.executable, "-c", words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert int(done.stdout) == 10**9
+
+
 @pytest.fixture
 def little(groups: Path) -> None:
     """One megabyte."""
@@ -128,6 +145,19 @@ def test_an_estimator_names_its_own_options() -> None:
         model.fit(x, x[:, 0])
     assert "max_exact" in str(caught.value)
     assert not hasattr(model, "predictor_")
+
+
+@pytest.mark.usefixtures("little")
+def test_a_baseline_names_its_options_and_predicts_any_number_of_rows() -> None:
+    x = np.random.default_rng(0).normal(size=(600, 3))
+    model = ERM(task="regression", network=(1024,), learning_rate=0.02)
+    words = "training of a network on 480 points needs at least .* GB of memory"
+    with refusal(words) as caught:
+        model.fit(x, x[:, 0])
+    assert str(caught.value).endswith("give fewer rows, or a smaller network")
+    model.set_params(network=(8,)).fit(x, x[:, 0])
+    many = np.tile(x, (200, 1))  # 3 MB
+    assert len(model.predict(many)) == 120_000
 
 
 def test_a_gpu_counts_what_is_free_and_what_pytorch_holds_unused(

@@ -108,6 +108,7 @@ import time
 import numpy as np
 import torch
 
+from kerhrm.memory import TooLittleMemory
 from kerhrm.methods.inputs import Fitted
 
 
@@ -151,6 +152,10 @@ def crashing(inputs, options):
 def several(inputs, options):
     with multiprocessing.get_context("fork").Pool(2) as pool:
         pool.map(time.sleep, [600, 600])
+
+
+def too_large(inputs, options):
+    raise TooLittleMemory("a step needs at least 9.0 GB of memory", "use fewer points")
 """
 
 
@@ -352,6 +357,13 @@ def test_a_kill_from_outside_is_no_result(process: FitProcess) -> None:
     for _ in range(2):
         with refusal("the process of a fit was killed by signal 9; free memory"):
             fitted(process, "killed")
+    assert value_of(fitted(process, "slow")) == 3.0
+
+
+def test_too_little_memory_is_no_result(process: FitProcess) -> None:
+    """Another machine may have enough."""
+    with refusal("a step needs at least 9.0 GB of memory; use fewer points"):
+        fitted(process, "too_large")
     assert value_of(fitted(process, "slow")) == 3.0
 
 
