@@ -108,7 +108,6 @@ import time
 import numpy as np
 import torch
 
-from kerhrm.memory import TooLittleMemory
 from kerhrm.methods.inputs import Fitted
 
 
@@ -155,6 +154,8 @@ def several(inputs, options):
 
 
 def too_large(inputs, options):
+    from kerhrm.memory import TooLittleMemory
+
     raise TooLittleMemory("a step needs at least 9.0 GB of memory", "use fewer points")
 """
 
