@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
+from quick_methods import K, quick_options
 from refusals import refusal
 from torch import Tensor
 from torch.testing import assert_close
 
 from kerhrm import NTFMap
-from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.methods.base import Method
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.irm import point_loss
@@ -20,33 +20,6 @@ from kerhrm.networks.training import train
 from kerhrm.options import Options, Task
 
 D = 4
-K = 8
-#: few steps, and rates at which these learn something
-QUICK = {
-    "steps": 40,
-    "learning_rate": 1e-2,
-    "evaluate_every": 5,
-    "reference_steps": 15,
-    "inference_steps": 100,
-    "inference_rate": 0.05,
-    "anneal": 5,
-    "cluster_steps": 200,
-    "cluster_rounds": 3,
-    "cluster_rate": 1e-2,
-    "gate_steps": 300,
-    "gate_rate": 1e-2,
-    "n_iterations": 2,
-    "n_init": 2,
-    "check_every": 10,
-    "pretest": None,
-    "penalty_weight": 1.0,
-    "n_permutations": None,
-    "hidden": 4,
-    "identification_steps": 15,
-    "twin_steps": 40,
-    "twin_rate": 1e-2,
-    "rounds": 3,
-}
 
 
 class Case(NamedTuple):
@@ -76,26 +49,11 @@ class Case(NamedTuple):
         return self.method.train(inputs, self.options)
 
 
-def quick_options(known: Any) -> dict[str, Any]:
-    """Those of the options for quick runs that are known."""
-    return {key: value for key, value in QUICK.items() if key in known}
-
-
 def cases() -> Iterator[Any]:
     """Every method with every loss and every task it has."""
     for name, method in METHODS.items():
         known = method.options.model_fields
-        quick = quick_options(known)
-        if name in ("balancing", "xrm"):
-            # the worse group of 25 points would stop them near w_0
-            del quick["evaluate_every"]
-        if "k" in known:
-            single = isinstance(known["k"].default, int)
-            quick["k"] = K if single else [3, K]
-        if "training" in known:
-            of_training = KerHRMOptions.model_fields
-            steps = quick_options(of_training)
-            quick["training"] = KerHRMOptions(**steps)
+        quick = quick_options(method)
         losses = ("squared", "logistic") if "loss" in known else ("",)
         for loss in losses:
             given = {"loss": loss} if loss else {}
