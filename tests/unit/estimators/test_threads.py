@@ -1,22 +1,22 @@
 """Fits and predictions by several Python threads at once: the bits of one alone."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import threadpoolctl
 import torch
+from at_once import at_once
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 import kerhrm
 from kerhrm.estimators._base import cores
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
-N_THREADS = 4
+N_THREADS = 2, 8
 QUICK: dict[str, Any] = {
     "network": (16,),
     "learning_rate": 0.03,
@@ -49,6 +49,10 @@ ESTIMATORS = {
     "KerHRMRegressor, a module": kerhrm.KerHRMRegressor(
         **INVARIANT, network=MODULE, pretest=False
     ),
+    "KerHRMRegressor, auxiliary columns": kerhrm.KerHRMRegressor(
+        k=3, random_state=0, if_not_better="fit", network=(32,), pretest=False
+    ),
+    "KerHRMClassifier": kerhrm.KerHRMClassifier(**INVARIANT, network=(32,)),
     "KerHRMClassifier, a network": kerhrm.KerHRMClassifier(
         **INVARIANT | {"options": TRAINING}, network=(32,), predictor="network"
     ),
@@ -65,7 +69,7 @@ ESTIMATORS = {
     "DataBalancing": kerhrm.DataBalancing(**QUICK),
     "AFR": kerhrm.AFR(**QUICK),
     "XRM": kerhrm.XRM(**QUICK, twin_steps=20),
-    "EVaLS": kerhrm.EVaLS(**QUICK, inference_steps=20),
+    "EVaLS": kerhrm.EVaLS(**QUICK, inference_steps=20, selected=0.5, l1=(0.03, 0.1)),
     "EDNIL": kerhrm.EDNIL(**QUICK, rounds=2, reference_steps=20, inference_steps=10),
     "EIIL": kerhrm.EIIL(**QUICK, anneal=10, inference_steps=20),
     "HRM": kerhrm.HRM(
@@ -88,9 +92,12 @@ def table(task: str) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def fitted(estimator: Any) -> Any:
+def fitted(name: str) -> Any:
+    estimator = ESTIMATORS[name]
     x, y = table(estimator._task)
     given = {}
+    if name.endswith("auxiliary columns"):
+        given = {"auxiliary": x[:, :1]}
     if isinstance(estimator, GIVEN_ENVIRONMENTS):
         halves = np.arange(len(x)) % 2
         given = {"environments": halves}
@@ -104,46 +111,43 @@ def outputs(model: Any) -> np.ndarray:
     points = np.tile(x, (12, 1)) + 0.1
     answers = [model._outputs(points)]
     if hasattr(model, "predict_environment_proba"):
-        proba = model.predict_environment_proba(x, y)
+        given = {} if model._columns is None else {"auxiliary": x[:, :1]}
+        proba = model.predict_environment_proba(x, y, **given)
         answers += [proba.ravel()]
     return np.concatenate(answers)
 
 
-def at_once(function: Callable[[], np.ndarray], repeats: int) -> list[np.ndarray]:
-    """Results of threads that all start together; an error of one is raised."""
-    results: list[np.ndarray] = []
-    errors: list[BaseException] = []
-    gate = threading.Barrier(N_THREADS)
-
-    def work() -> None:
-        gate.wait()
-        try:
-            for _ in range(repeats):
-                results.append(function())
-        except BaseException as error:
-            errors.append(error)
-
-    threads = []
-    for _ in range(N_THREADS):
-        threads.append(threading.Thread(target=work))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results
-
-
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_threads_get_the_bits_of_one_alone(name: str) -> None:
-    estimator = ESTIMATORS[name]
-    model = fitted(estimator)
+    model = fitted(name)
     alone = outputs(model)
-    of_one_model = at_once(lambda: outputs(model), 3)
-    of_several = at_once(lambda: outputs(fitted(estimator)), 1)
-    for result in of_one_model + of_several:
-        assert_array_equal(result, alone)
+    for n_threads in N_THREADS:
+        of_one_model = at_once(lambda: outputs(model), n_threads, 3)
+        of_several = at_once(lambda: outputs(fitted(name)), n_threads)
+        for result in of_one_model + of_several:
+            assert_array_equal(result, alone)
+
+
+def test_every_estimator_is_among_them() -> None:
+    exported = set()
+    for name in kerhrm.__all__:
+        thing = getattr(kerhrm, name)
+        if isinstance(thing, type) and issubclass(thing, BaseEstimator):
+            exported.add(thing)
+    assert len(exported) > 10
+    assert exported == {type(estimator) for estimator in ESTIMATORS.values()}
+
+
+def test_threads_describe_and_report_what_one_alone_does() -> None:
+    model = fitted("KerHRMRegressor")
+    x, y = table("regression")
+
+    def told() -> str:
+        return f"{model.describe()}\n{model.report(x, y)}"
+
+    alone = told()
+    for n_threads in N_THREADS:
+        assert {*at_once(told, n_threads)} == {alone}
 
 
 def threads_of_blas() -> list[int]:
@@ -171,7 +175,7 @@ def test_a_table_that_blas_would_share_among_threads() -> None:
         return model.predict(x)
 
     alone = run()
-    for result in at_once(run, 2):
+    for result in at_once(run, 4, 2):
         assert_array_equal(result, alone)
 
 
