@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
 from kerhrm.algorithm.environments import learn_environments
@@ -32,13 +33,17 @@ def write_environments(
     options = KerHRMOptions(**params.learner["options"])
     problems = load_records(Problem, files.features, device)
     environments, directions = load_iterations(files, device)
-    train, _ = load_arrays(files.train)
-    validation, _ = load_arrays(files.validation)
+    points: list[np.ndarray] = []
+    if t == 1 and options.first_kernel == "inputs":  # nothing else reads the points
+        train, _ = load_arrays(files.train)
+        validation, _ = load_arrays(files.validation)
+        points = [train["x"], validation["x"]]
 
     def learn(s: int) -> Result:
-        x = torch.from_numpy(train["x"][s])
-        x_validation = torch.from_numpy(validation["x"][s])
-        inputs = (x.to(device), x_validation.to(device))
+        inputs = None
+        if points:
+            x, x_validation = (torch.from_numpy(x[s]).to(device) for x in points)
+            inputs = (x, x_validation)
         learned = learn_environments(
             problems[s],
             options,
@@ -52,7 +57,6 @@ def write_environments(
     units = []
     n_seeds = params.learner["n_seeds"]
     checkpoint.expect(n_seeds)
-    points = [*train.values(), *validation.values()]
     with keeping(size_of(points) + _others(problems)):
         for s in range(n_seeds):
             compute = partial(learn, s)
