@@ -59,9 +59,9 @@ class Replicates:
 
     @property
     def size(self) -> int:
-        """Bytes of the points and features of all replicates, which stay in memory."""
+        """Bytes of all replicates' points, and of their features if they are read."""
         total = sum(size_of(arrays.values()) for arrays in self._arrays.values())
-        for problem in self.problems:
+        for problem in vars(self).get("problems", []):
             if problem is not None:
                 total += size_of(vars(problem).values())
         return total

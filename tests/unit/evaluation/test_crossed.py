@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from pandas.testing import assert_frame_equal
 from scipy import stats
 
+from kerhrm_paper.config.endpoints import Band, Endpoints, EndpointTable
 from kerhrm_paper.evaluation.comparisons import compare
 from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.endpoints import chosen_rows, endpoints
@@ -105,13 +106,15 @@ def test_the_published_table_counts_four_data_sets() -> None:
 
 
 def test_an_endpoint_counts_data_sets(values: np.ndarray) -> None:
-    spec = {
-        "tables": {"t": {"metric": "test_acc", "margin": 0.03, "runs": 10}},
-        "family": ["ERM"],
-        "others": [],
-        "baselines": [],
-        "baselines_by": "pooled validation",
-    }
+    declared = EndpointTable(metric="test_acc", margin=0.03, runs=10)
+    spec = Endpoints(
+        tables={"t": declared},
+        family=["ERM"],
+        others=[],
+        baselines=[],
+        baselines_by="pooled validation",
+        band=Band(method="ERM", grid={"alpha": [1.0]}, tables={}),
+    )
     scores = scores_of(values).assign(selection="own")
     paper = {("t", "r2=0.7", "ERM", "test_acc"): 0.7}
     (row,) = endpoints({"t": scores}, spec, paper).to_dict("records")
@@ -121,5 +124,5 @@ def test_an_endpoint_counts_data_sets(values: np.ndarray) -> None:
     assert row["mean"] == pytest.approx(values.mean())
     assert_allclose((row["ci_low_exact"], row["ci_high_exact"]), expected)
     # as of a band
-    chosen = chosen_rows(scores, "ERM", spec["tables"]["t"], spec)
+    chosen = chosen_rows(scores, "ERM", declared, spec)
     assert chosen["value"].tolist() == pytest.approx(means)

@@ -214,7 +214,7 @@ def test_one_module_has_a_method_and_a_penalty(first: str, tmp_path: Path) -> No
     write_info(
         tmp_path, "both", {f"kerhrm.{kind}": one for kind, one in groups.items()}
     )
-    code = f"from kerhrm.plugins import load_entry; {first}\n"
+    code = f"from kerhrm.entries import load_entry; {first}\n"
     code += "from kerhrm import METHODS as M; from kerhrm.algorithm import registry\n"
     code += "import kerhrm_paper.data.registry as r; import both\n"
     code += (
