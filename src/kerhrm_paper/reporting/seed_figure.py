@@ -155,12 +155,15 @@ def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
         printed = by_setting["paper"]
         own_settings = list(dict.fromkeys(of_method["setting"]))
         groups = [own_settings]
-        if are_rows:
+        is_level = method.startswith("ref: ") and _are_same(of_method, own_settings)
+        if are_rows and is_level:  # the same of all settings is one row
+            groups = [own_settings[:1]]
+        elif are_rows:
             groups = [[setting] for setting in own_settings]
         for group in groups:
             name = method_name(method)
             first, *_ = group
-            if are_rows and words[first]:
+            if are_rows and words[first] and not is_level:
                 name += f", {words[first]}"
             runs = _runs(of_method, group)
             paper = _mean(printed, group)
@@ -177,6 +180,12 @@ def _runs(scores: pd.DataFrame, settings: Iterable[str]) -> list[np.ndarray]:
         values = of_setting["value"]
         runs.append(values.to_numpy(float))
     return runs
+
+
+def _are_same(of_method: pd.DataFrame, settings: list[str]) -> bool:
+    """Whether a method has the same values in all of its settings, of several."""
+    first, *others = _runs(of_method, settings)
+    return bool(others) and all(np.array_equal(first, other) for other in others)
 
 
 def _mean(printed: pd.Series, settings: list[str]) -> float:

@@ -29,7 +29,7 @@ def row_labels(axis: Axes) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "table", ["table1", "table3", "full_mnist", "full_mnist_baselines"]
+    "table", ["table1", "table3", "full_mnist", "full_mnist_baselines", "stopping"]
 )
 def test_words_of_published_tables_can_be_read(table: str) -> None:
     scores, cells = read(table)
@@ -48,6 +48,17 @@ def test_every_method_of_a_table_is_a_row_or_a_line() -> None:
     for method in set(scores["method"]):
         name, _ = REFERENCES.get(method, (method_name(method), ""))
         assert name in drawn
+
+
+def test_a_reference_with_the_same_values_in_all_settings_is_one_row() -> None:
+    """And options have words."""
+    scores, cells = read("stopping")
+    figure = every_seed(scores, cells)
+    axis, *_ = figure.axes
+    labels = [" ".join(label.split()) for label in row_labels(axis)]
+    assert labels.count("a constant") == 1
+    assert len(labels) == 14
+    assert "DRO, rho = 2, 60 steps, not stopped early" in labels
 
 
 def test_means_over_settings_are_next_to_the_papers_over_the_same() -> None:
