@@ -3,7 +3,9 @@
 Snakemake runs a job again when its script changes, but not when a module changes that
 the script imports.  A rule that has the hash of its script among its parameters is run
 again by an edit of what the script imports, directly or not, and by no other.
-Comments, docstrings and imports for type checkers are no code.
+Comments, docstrings and imports for type checkers are no code.  Python's own modules
+and installed packages, which nobody edits, are left out, but for those of a module that
+is loaded by name.
 """
 
 import ast
@@ -18,6 +20,12 @@ from typing import Any, NamedTuple
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.runs import cache
+from kerhrm_paper.runs.module_files import (
+    installed_with,
+    is_installed,
+    module_file,
+    top_of,
+)
 
 #: packages of this repository
 PACKAGES = ("kerhrm", "kerhrm_paper")
@@ -30,11 +38,12 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 def code_hash(
     script: str | Path, *modules: str, packages: Sequence[str] = PACKAGES
 ) -> str:
-    """Hash of a script or notebook, and of all modules of the packages that it imports.
+    """Hash of a script or notebook, and of all modules that it imports.
 
     ``modules`` are loaded by name, as ``kerhrm.methods.erm`` or
-    ``plugin.method:METHOD``; those of other packages are followed within their package.
-    Returns 16 hexadecimal digits.
+    ``plugin.method:METHOD``.  Of installed packages only ``packages`` count, and those
+    that were installed together with one of ``modules``.  Returns 16 hexadecimal
+    digits.
 
     Raises KerhrmError if a file cannot be read or parsed, or a module is not there.
     """
@@ -56,16 +65,18 @@ def sources(
     The script, and the modules in their order.
     """
     entries = [name.partition(":")[0] for name in modules]
-    tops = map(_top, entries)
-    followed = {*packages, *tops}
+    followed = {*packages}
+    for name in entries:
+        if top_of(name) not in packages:
+            followed |= installed_with(top_of(name))
     imports = _imports(Path(script), "", followed)
     waiting = [*entries, *imports]
     files: dict[str, Path | None] = {}
     while waiting:
         name = waiting.pop()
-        if name in files or _top(name) not in followed:
+        if name in files or not _is_followed(name, followed):
             continue
-        path = _file(name)
+        path = module_file(name)
         files[name] = path
         if path is not None:
             package, _, _ = name.rpartition(".")
@@ -79,15 +90,16 @@ def sources(
     return [Path(script), *with_source]
 
 
-def _top(module: str) -> str:
-    """Name of a module's package."""
-    return module.partition(".")[0]
+def _is_followed(module: str, followed: Collection[str]) -> bool:
+    """Whether a module counts, as all that are not installed do."""
+    top = top_of(module)
+    return top in followed or not is_installed(top)
 
 
 def _imports(path: Path, module: str, followed: Collection[str]) -> list[str]:
     """Names that a file imports: modules, and what may be modules in them.
 
-    ``followed`` are the packages that count.
+    ``followed`` are the installed packages that count.
     """
     names: list[str] = []
     package = module
@@ -97,14 +109,14 @@ def _imports(path: Path, module: str, followed: Collection[str]) -> list[str]:
         imported = importlib.util.resolve_name(relative, package)
         names.append(imported)
         names += [f"{imported}.{name}" for name in inner]
-        if _top(imported) in followed:
+        if _is_followed(imported, followed):
             names += _homes(imported, inner)
     return names
 
 
 def _homes(package: str, names: Sequence[str]) -> Iterator[str]:
     """Modules from which a package loads names when they are used, as its stub says."""
-    file = _file(package)
+    file = module_file(package)
     if file is None:
         return
     stub = file.with_suffix(".pyi")
@@ -192,26 +204,6 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(child, HOLDERS):
             yield child
             yield from _statements(child)
-
-
-@functools.cache
-def _file(module: str) -> Path | None:
-    """File of a module, without importing it; None if there is no such module."""
-    top, *inner = module.split(".")
-    spec = importlib.util.find_spec(top)
-    if spec is None or spec.origin is None:
-        return None
-    origin = Path(spec.origin)
-    paths = [origin]
-    if inner:
-        base = origin.parent.joinpath(*inner)
-        package = base / "__init__.py"
-        module_file = base.with_suffix(".py")
-        paths = [package, module_file]
-    for path in paths:
-        if path.is_file():
-            return path
-    return None
 
 
 def _unreadable(path: Path, error: Exception) -> FileError:

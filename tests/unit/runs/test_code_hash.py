@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kerhrm_paper.runs import code_hash as module
+from kerhrm_paper.runs import module_files
 from kerhrm_paper.runs.code_hash import code_hash, sources
 
 PACKAGE = "toy"
@@ -39,8 +40,10 @@ LATE = {"", "settings", "core", "core.solve"}
 
 def forget() -> None:
     """As a new process."""
-    for cached in (module._file, module._facts, module._known):
-        cached.cache_clear()
+    for of_module in (module, module_files):
+        for cached in vars(of_module).values():
+            if hasattr(cached, "cache_clear"):
+                cached.cache_clear()
 
 
 @pytest.fixture
@@ -218,6 +221,58 @@ def test_entries_of_other_packages_are_followed(root: Path) -> None:
     expected = {root / "src" / "mine" / name for name in texts if name != "unused.py"}
     loaded = {module_file(root, m) for m in LATE | {"alone"}}
     assert set(found[1:]) == expected | loaded
+
+
+@pytest.mark.parametrize("helper", ["helpers.py", "helpers/__init__.py"])
+def test_an_edit_of_a_helper_beside_an_entry_counts(root: Path, helper: str) -> None:
+    """A module of its own, as a method's file and the one that it imports from."""
+    path = root / "src" / helper
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("def scale(x):\n    return x\n")
+    (root / "src/mine.py").write_text("from helpers import scale\n")
+    forget()
+    before = code_hash(root / "none.py", "mine:METHOD", packages=[PACKAGE])
+    path.write_text("def scale(x):\n    return 2 * x\n")
+    forget()
+    after = code_hash(root / "none.py", "mine:METHOD", packages=[PACKAGE])
+    assert after != before
+
+
+def test_a_folder_without_init_is_a_package(root: Path) -> None:
+    path = root / "src" / "loose" / "method.py"
+    path.parent.mkdir()
+    path.write_text("from loose import deep\n")
+    deep = path.with_name("deep.py")
+    deep.touch()
+    forget()
+    _, *found = sources(root / "none.py", "loose.method:METHOD", packages=[PACKAGE])
+    assert set(found) == {path, deep}
+
+
+@pytest.mark.parametrize("folder", ["lib/site-packages", "target"])
+def test_of_what_is_installed_an_entry_brings_its_own_distribution(
+    root: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two packages of one distribution, and not the library that they import."""
+    site = root / folder
+    texts = {
+        "plugin/__init__.py": "",
+        "plugin/method.py": "import plugin_helpers\nimport library\n",
+        "plugin_helpers.py": "import json\n",
+        "library.py": "",
+    }
+    for name, text in texts.items():
+        path = site / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name in ("plugin", "library"):
+        record = site / f"{name}-1.dist-info" / "RECORD"
+        record.parent.mkdir()
+        record.write_text("".join(f"{t},,\n" for t in texts if t.startswith(name)))
+    monkeypatch.syspath_prepend(site)
+    forget()
+    _, *found = sources(root / "none.py", "plugin.method:METHOD", packages=[PACKAGE])
+    assert set(found) == {site / name for name in texts if name != "library.py"}
 
 
 def test_facts_are_kept_for_the_next_process(

@@ -45,7 +45,7 @@ def test_a_plan_says_what_its_hash_is_of(root: Path) -> None:
 
 def forget() -> None:
     """As in a new process."""
-    for known in (code_hash._facts, code_hash._known, code_hash._file):
+    for known in (code_hash._facts, code_hash._known):
         known.cache_clear()
 
 
