@@ -59,10 +59,7 @@ def explain(
     if not run.tables:
         problem = f"{run.folder} has no tables"
         raise FileError(problem, "cd to a checkout, or give --run the folder of a run")
-    if table not in run.tables:
-        known = ", ".join(run.tables)
-        problem = f"{run.folder} has no table '{table}'"
-        raise KerhrmError(problem, f"it has {known}")
+    run.check_table(table)
     run.check_unchanged(f"tables/{table}.csv")
     names = (setting, method, metric, selection)
     wanted = dict(zip(KEYS, names, strict=True))

@@ -21,6 +21,7 @@ from kerhrm_paper.reporting.publish_checks import (
     check_made_of,
     check_options,
     check_published,
+    check_tables,
     check_target,
 )
 from kerhrm_paper.reporting.run import BAND, COMPARISONS, Run
@@ -149,6 +150,7 @@ def publish(
         names_of_methods = ", ".join(run.competing)
         problem = f"{run.folder} is a contest of {names_of_methods}"
         raise KerhrmError(problem, "give a run of snakemake, as results/fresh")
+    check_tables(run, tables)
     names = list(tables) or run.tables
     check_cells(run, names)
     check_options(run, names)
@@ -252,16 +254,21 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
 
 
 def _write_costs(plan: Plan) -> None:
-    """Costs of the run's jobs, in the place of earlier ones of the same jobs."""
+    """Costs of the run's jobs, in the place of earlier ones of the same jobs.
+
+    Those of other jobs stay where the run has not made all that is published.
+    """
     path = plan.target / costs.FILE
     measured = costs.measured(plan.run.folder)
+    others = {*Run(plan.target).tables} - {*plan.tables}
     is_part = not (plan.is_whole or plan.is_apart)
-    if is_part:
+    if is_part or others:
         stored = costs.stored(path)
         measured = pd.concat([stored, measured])
     keys = ["rule", "place"]
     latest = measured.drop_duplicates(keys, keep="last")
     latest = latest.sort_values(keys)
+    latest = latest.astype({"seconds": float, "memory_mb": float})
     content = latest.to_csv(sep="\t", index=False, float_format="%.4g")
     write_text(path, content)
 

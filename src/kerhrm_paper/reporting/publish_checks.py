@@ -1,5 +1,6 @@
 """What is refused before anything is published."""
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -30,13 +31,22 @@ def check_idle(run: Run) -> None:
 
 
 def check_target(target: Path, run: Run) -> None:
-    """Refuse a folder with files that are not published ones, such as a run's."""
-    own_folder = run.folder.resolve()
-    if target.resolve() == own_folder:
-        raise KerhrmError(f"{target} is the run itself", "name another --reference")
+    """Refuse a folder with files that are not published ones, such as a run's, and what
+    cannot be a folder."""
+    hint = "give --reference a new folder, or one of an earlier publish"
+    folder_of_run = run.folder.resolve()
+    place = target.resolve()
+    if place.is_relative_to(folder_of_run):
+        what = "is the run itself"
+        if place != folder_of_run:
+            what = f"lies in {run.folder}, the run itself"
+        raise KerhrmError(f"{target} {what}", hint)
+    for path in (target, *target.parents):
+        if os.path.lexists(path) and not path.is_dir():
+            raise KerhrmError(f"{path} is a file, not a folder", hint)
     if target.is_dir() and not _is_publication(target):
         problem = f"{target} holds files that are not published ones"
-        raise KerhrmError(problem, "name a new folder, or one of an earlier publish")
+        raise KerhrmError(problem, hint)
 
 
 def _is_publication(folder: Path) -> bool:
@@ -60,6 +70,17 @@ def check_published(target: Path, written: Collection[str] = ()) -> None:
             problem = f"{path} was published, and is gone"
             raise FileError(problem, f"restore it: git checkout {path}")
     published.check_unchanged(*kept)
+
+
+def check_tables(run: Run, tables: Sequence[str]) -> None:
+    """Refuse names that are no tables: files beside the tables have names, too.
+
+    A table that was not made yet is refused as its file is missing.
+    """
+    declared = run.config.get("tables") or {}
+    for name in tables:
+        if name not in declared:
+            run.check_table(name)
 
 
 def check_options(run: Run, tables: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from kerhrm_paper.reporting.publish_checks import (
     check_idle,
     check_made_of,
     check_published,
+    check_target,
 )
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.arrays import reading
@@ -53,9 +54,11 @@ def publish_studies(
     KerhrmError
         If a study is unknown, a file is missing or has changed since its job made it,
         or made it of others than the run has now, or a study has smoke sizes or
-        stand-ins for real data; if Snakemake is at work in the run, or a published file
-        was edited.  After any error the folder is as it was.
+        stand-ins for real data; if Snakemake is at work in the run; if the folder holds
+        other files than published ones, or some that were edited.  After any error the
+        folder is as it was.
     """
+    check_target(target, run)
     check_idle(run)
     earlier = Run(target)
     provenance = dict(earlier.provenance)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from kerhrm.errors import FileError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.evaluation.tables import notice
 from kerhrm_paper.reporting import result_files
 from kerhrm_paper.reporting.notes import (
@@ -88,6 +88,13 @@ class Run:
         stems = [path.stem for path in files]
         names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
         return sorted(names, key=_place)
+
+    def check_table(self, name: str) -> None:
+        """Refuse a name that is none of the tables; the hint has those that are."""
+        if name not in self.tables:
+            known = ", ".join(self.tables) or "none"
+            problem = f"{self.folder} has no table '{name}'"
+            raise KerhrmError(problem, f"it has {known}")
 
     def title(self, table: str) -> str:
         """Title of a table, its name if the configuration has none."""

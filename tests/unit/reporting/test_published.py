@@ -41,6 +41,9 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     assert publish(recorded(study), target, ["study"], ROOT) == target
     costs_of_both = (target / "costs.tsv").read_text()
     assert costs_of_both == costs + "score\tstudy\t2\t70\n"
+    # a run that lacks a published table leaves the costs of its jobs
+    publish(run, target, root=ROOT)
+    assert (target / "costs.tsv").read_text() == costs_of_both
     top = Run(target)
     assert top.tables == ["table1", "study"]
     assert top.preset("table1") == "fresh"
@@ -309,6 +312,44 @@ def test_a_folder_of_other_files_is_refused_and_stays(
             publish(run, target)
         assert set(tmp_path.rglob("*")) == before
     assert (mine / inside).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("reference", "problem"),
+    [
+        ("fresh/tables", "fresh/tables lies in .*fresh, the run itself; give --refer"),
+        ("fresh/new", "lies in .*fresh, the run itself; give --reference a new folder"),
+        ("page.md", "page.md is a file, not a folder; give --reference a new folder"),
+        ("page.md/new", "page.md is a file, not a folder; give --reference a new"),
+    ],
+)
+@pytest.mark.parametrize("tables", [[], ["table1"]])
+def test_what_is_no_folder_of_its_own_is_refused(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    reference: str,
+    problem: str,
+    tables: list[str],
+) -> None:
+    run = recorded(complete(make_run(scores)))
+    (tmp_path / "page.md").write_text("mine")
+    before = contents(tmp_path)
+    with refusal(problem):
+        publish(run, tmp_path / reference, tables, ROOT)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "name", ["table1-comparisons", "../claims", "../tables/table1"]
+)
+def test_a_name_of_another_file_is_no_table(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame, name: str
+) -> None:
+    run = recorded(complete(make_run(scores)))
+    with refusal(f"fresh has no table '{name}'; it has table1"):
+        publish(run, tmp_path / "published", [name], ROOT)
+    assert not (tmp_path / "published").exists()
 
 
 def test_a_file_that_was_edited_is_refused(

@@ -261,6 +261,18 @@ def test_the_command_publishes_studies_next_to_the_tables(tmp_path: Path) -> Non
     assert not reference.exists()
 
 
+def test_a_folder_of_other_files_gets_no_study(tmp_path: Path) -> None:
+    """The folder next to the tables may be somebody's."""
+    run = make_study(tmp_path)
+    file = tmp_path / "study" / "drift.csv"
+    file.parent.mkdir()
+    file.write_text("mine")
+    words = ["publish", str(run.folder), "study_drift"]
+    assert main([*words, "--reference", str(tmp_path / "reference")]) == 1
+    assert [*file.parent.iterdir()] == [file]
+    assert file.read_text() == "mine"
+
+
 @pytest.mark.parametrize("words", [["study_drift", "study_x"], ["drift"]])
 def test_an_unknown_study_is_refused_before_anything_is_written(
     tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
