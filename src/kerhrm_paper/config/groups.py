@@ -1,10 +1,15 @@
 """Which cells does one job train together?"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.resolver import Resolver
+from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.tables import TableCells
 from kerhrm_paper.config.views import Cell, Group, TableView
 
 #: learners by their data and by what they have in common
@@ -17,16 +22,15 @@ def groups_of_tables(
     """A learner on some data by all its criteria, where a table shows them all.
 
     Which cells a group has is a function of data and learner alone, and only tables of
-    the files of ``config/`` make groups.  So no table that is added, and none that
-    shows fewer criteria, gives a cell another job than it had.
+    ``config/tables`` make groups, as the files and the preset have them.  So no table
+    that the user adds, changes or leaves out gives a cell another job than it had.
     """
-    files = resolver.layers.files
-    shipped = files.get("tables") or {}
     groups: dict[Group, None] = {}
-    for name, table in tables.items():
-        if name not in shipped:
-            continue
-        for (data, learner), members in _by_options(table.cells).items():
+    shipped = _shipped(resolver)
+    for name, table in shipped.tables.items():
+        shown = tables.get(name)
+        cells = _cells(TableCells(resolver, name, table), shown, shipped.learners)
+        for (data, learner), members in _by_options(cells).items():
             if len(members) == 1:
                 continue  # saves looking at its criteria
             learners = [
@@ -38,6 +42,52 @@ def groups_of_tables(
                 group = Group(data, tuple(learners))
                 groups[group] = None
     return list(groups)
+
+
+def _shipped(resolver: Resolver) -> Whole:
+    """The files of the folders of ``config/`` and the preset, without the user's."""
+    sources = resolver.sources
+    end = sources.preset_at
+    if end is None or "tables" not in sources.changes:
+        return resolver.whole
+    in_folders = [layer for layer in sources.layers[:end] if layer[1]]
+    preset = sources.layers[end]
+    tree = Sources([*in_folders, preset]).tree()
+    return Whole.model_validate(tree)
+
+
+def _cells(
+    shipped: TableCells, shown: TableView | None, known: Collection[str]
+) -> list[Cell]:
+    """Cells of a shipped table, whatever the user changes of it.
+
+    A learner of the user's, none of the ``known``, has the criteria of the shipped
+    table that shows it.
+    """
+    table = shipped.table
+    if shown is not None and table == shipped.resolver.whole.tables[shipped.name]:
+        return shown.cells
+    cells: list[Cell] = []
+    for data, of_data in table.data.items():
+        learners = of_data.learners
+        for learner in table.learners if learners is None else learners:
+            cells += _trained(shipped, data, learner)
+    with suppress(KerhrmError):  # the user has left some of them out
+        cells += shipped.cells()  # alternatives, too
+    if shown is not None:
+        rows = [(row.data, row.learner) for row in shown.rows]
+        for data, learner in _by_options(rows):
+            if base_of(learner) not in known:
+                cells += _trained(shipped, data, learner)
+    return list(dict.fromkeys(cells))
+
+
+def _trained(shipped: TableCells, data: str, learner: str) -> list[Cell]:
+    """Cells of a learner on some data, if the user has left neither of them out."""
+    try:
+        return [(data, name) for name in shipped.trained(data, learner)]
+    except KerhrmError:
+        return []
 
 
 def groups_of_search(cells: Iterable[Cell]) -> list[Group]:

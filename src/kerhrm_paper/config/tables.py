@@ -10,7 +10,7 @@ from kerhrm_paper.config.labels import TableLabels
 from kerhrm_paper.config.options import known
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import KINDS, Table
-from kerhrm_paper.config.views import Row, TableView
+from kerhrm_paper.config.views import Cell, Row, TableView
 
 Titles = Mapping[str, str]  #: methods that a table names, by output
 
@@ -118,6 +118,19 @@ class TableCells:
                 base, named = self.resolver.schemas.parse_learner(learner)
                 if named.get("select") != "none":
                     yield base
+
+    def cells(self) -> Iterator[Cell]:
+        """Data and learner of everything that is trained for it."""
+        for data, learners in self._learners():
+            for learner in learners:
+                for trained in self.trained(data, learner):
+                    yield data, trained
+
+    def trained(self, data: str, learner: str) -> Iterator[str]:
+        """What is trained for a learner on some data, by the table's criteria."""
+        for name in self._by_criteria(data, learner):
+            if not self.resolver.learner(data, name).missing:
+                yield self.resolver.trained_as(data, name)
 
     # --- data and learners -----------------------------------------------------------
 

@@ -145,24 +145,24 @@ def test_of_this_repository_another_table_changes_no_job() -> None:
 
 
 def test_a_learner_that_a_table_gets_changes_no_job(load: Load) -> None:
-    select = ["own", "oracle", "none"]
-    before = load(tables={"one": {"select": select}})
+    files = {"tables/one.yaml": {"select": ["own", "oracle", "none"]}}
+    before = load(files)
     learners = ["erm+steps=2", "erm", "erm+steps=1", "kerhrm+k=2"]
-    changed = {"select": select, "learners": learners}
-    after = load(tables={"one": changed})
+    after = load(files, tables={"one": {"learners": learners}})
     assert_same_jobs(before, after)
 
 
 def test_a_group_is_a_learner_by_several_criteria(load: Load) -> None:
     select = ["own", "oracle", "none"]
-    config = load(tables={"one": {"select": select}})
+    config = load({"tables/one.yaml": {"select": select}})
     names = ("erm", "erm+select=oracle", "erm+select=none")
     groups = {(group.data, group.learners) for group in config.groups}
     assert groups == {(A, names), (B, names)}
     rules = {group.rule for group in config.groups}
     assert len(rules) == 2
     learners = ["erm+steps=1", "erm+steps=2"]
-    given = load(tables={"one": {"learners": learners}})
+    of_data = {B: {"learners": learners}}
+    given = load({"tables/one.yaml": {"learners": learners, "data": of_data}})
     assert given.groups == []
 
 
@@ -170,7 +170,7 @@ def test_a_group_keeps_its_rule_where_an_earlier_file_shows_its_cells(
     load: Load,
 ) -> None:
     select = ["own", "oracle", "none"]
-    before = load(tables={"one": {"select": select}})
+    before = load({"tables/one.yaml": {"select": select}})
     earlier = {"title": "T", "data": [A], "learners": ["erm"], "select": select}
     files = {"tables/a.yaml": earlier, "tables/one.yaml": {"select": select}}
     after = load(files)
@@ -180,7 +180,7 @@ def test_a_group_keeps_its_rule_where_an_earlier_file_shows_its_cells(
 
 def test_a_group_keeps_its_cells_where_an_earlier_file_shows_some(load: Load) -> None:
     select = ["own", "oracle", "none"]
-    before = load(tables={"one": {"select": select}})
+    before = load({"tables/one.yaml": {"select": select}})
     earlier = {"title": "T", "data": [A], "learners": ["erm"]}
     earlier["select"] = ["own", "none"]
     files = {"tables/a.yaml": earlier, "tables/one.yaml": {"select": select}}
@@ -208,6 +208,73 @@ def test_a_table_of_the_user_groups_nothing(load: Load) -> None:
     wide = shown | {"select": ["own", "oracle", "none"]}
     after = load(tables={"narrow": shown, "wide": wide})
     assert_same_jobs(before, after)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        None,
+        {"select": ["own"]},
+        {"select": ["own", "oracle"]},
+        {"learners": ["erm+steps=1"], "data": {B: {"learners": ["kerhrm"]}}},
+        {"learners": ["erm", "mine"], "select": ["own"], "data": {B: None}},
+    ],
+)
+@pytest.mark.parametrize("place", ["further file", "config.yaml"])
+def test_a_shipped_table_that_the_user_changes_changes_no_job(
+    load: Load, change: dict[str, Any] | None, place: str
+) -> None:
+    """Nor does one that is left out; else cells of other tables train again."""
+    select = ["own", "oracle", "none"]
+    files = {"tables/one.yaml": {"select": select}}
+    grid = {"steps": [10, 20]}
+    mine = {"method": "erm", "titles": {"model": "Mine"}, "grid": grid}
+    selected = {"pooled": {"steps": 10}, "oracle": {"steps": 20}}
+    user: dict[str, Any] = {
+        "learners": {"mine": mine},
+        "selected": {"made": {"mine": selected}},
+    }
+    shown = {"title": "T", "data": [A], "learners": ["erm", "mine"], "select": select}
+    tables: dict[str, Any] = {"new": shown, "one": {"learners": ["erm", "mine"]}}
+    before = load(files, **user, tables=tables)
+    tables["one"] = change
+    if place == "config.yaml":
+        files["config.yaml"] = {"tables": tables, **user}
+        after = load(files)
+    else:
+        after = load(files, **user, tables=tables)
+    shared = [(A, "erm"), (A, "erm+select=oracle")]
+    if change is not None and "mine" in change.get("learners", ()):
+        shared.append((A, "mine"))
+    assert {*shared} <= {*cells(after)}
+    of_before = jobs(before, shared)
+    assert jobs(after, shared) == of_before
+    for *_, together in of_before.values():
+        assert together is not None
+
+
+def test_a_shipped_table_without_its_data_groups_the_others(load: Load) -> None:
+    select = ["own", "oracle", "none"]
+    files = {
+        "tables/one.yaml": {"select": select},
+        "data/line.yaml": {
+            "title": "L",
+            "generator": "classification",
+            "seeds": 2,
+            "select_on": "made",
+        },
+        "tables/new.yaml": {
+            "title": "T",
+            "data": ["line", A],
+            "learners": ["erm"],
+            "select": select,
+        },
+    }
+    before = load(files)
+    after = load(files, data={"line": None}, tables={"new": None, "one": None})
+    of_a = [group for group in before.groups if group.data == A]
+    assert of_a
+    assert [group for group in after.groups if group.data == A] == of_a
 
 
 def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
