@@ -25,7 +25,8 @@ def test_every_table_and_figure_is_shown_with_a_caption(
     smoke: Checkout, results: Path, tmp_path: Path
 ) -> None:
     archive = tmp_path / "shown.zip"
-    smoke.run(*TARGETS, "--report", str(archive), *SMOKE)
+    for _ in range(2):  # the second takes the place of the first
+        smoke.run(*TARGETS, "--report", str(archive), *SMOKE)
     with zipfile.ZipFile(archive) as opened:
         page = opened.read("shown/report.html").decode()
     shown, categories = values(page, "results"), values(page, "categories")

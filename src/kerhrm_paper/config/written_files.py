@@ -68,17 +68,30 @@ def _is_report(path: Path) -> bool:
     if not path.is_file():
         return False
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            pages = [name for name in archive.namelist() if _is_page(name)]
-            return len(pages) == 1
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return _is_archive(archive)
+        except (zipfile.BadZipFile, RuntimeError):  # damaged, or with a password
+            return False
     with path.open("rb") as file:
         return TITLE in file.read(HEAD)
 
 
-def _is_page(name: str) -> bool:
-    """Whether a member of an archive is its page, in a folder named as the archive."""
-    path = Path(name)
-    return path.name == "report.html" and len(path.parts) == 2
+def _is_archive(archive: zipfile.ZipFile) -> bool:
+    """Whether an archive holds a page of Snakemake's, the files of its results, and
+    nothing else."""
+    folders = {name.partition("/")[0] for name in archive.namelist()}
+    if len(folders) != 1:
+        return False
+    (folder,) = folders
+    page = f"{folder}/report.html"
+    others = [name for name in archive.namelist() if name != page]
+    if not all(name.startswith(f"{folder}/data/raw/") for name in others):
+        return False
+    if len(others) + 1 != len(archive.namelist()):
+        return False  # no page
+    with archive.open(page) as file:
+        return TITLE in file.read(HEAD)
 
 
 def _is_empty(path: Path) -> bool:

@@ -61,6 +61,36 @@ def test_a_page_of_snakemakes_is_written_again() -> None:
     check("all", "--report", "shown.zip")
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"mine/report.html": "<html>mine</html>"},
+        {"mine/report.html": "<html>mine</html>", "mine/letters.txt": "dear"},
+        {"mine/report.html": PAGE, "mine/letters.txt": "dear"},
+        {"mine/report.html": PAGE, "letters.txt": "dear"},
+        {"mine/report.html": PAGE, "mine/data/letters.txt": "dear"},
+        {"mine/data/raw/letters.txt": "dear"},
+        {"report.html": PAGE},
+        {},
+    ],
+)
+def test_an_archive_of_the_user_is_kept(members: dict[str, str]) -> None:
+    with zipfile.ZipFile("mine.zip", "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    with refusal("mine.zip is there already, and Snakemake has not written it"):
+        check("all", "--report", "mine.zip")
+
+
+def test_an_archive_that_is_damaged_is_kept() -> None:
+    with zipfile.ZipFile("mine.zip", "w") as archive:
+        archive.writestr("mine/report.html", PAGE)
+    path = Path("mine.zip")
+    path.write_bytes(path.read_bytes().replace(b"<!doctype", b"<?doctype"))
+    with refusal("mine.zip is there already"):
+        check("all", "--report", "mine.zip")
+
+
 def test_tests_are_written_to_a_folder_of_their_own(folder: Path) -> None:
     check("all", "--generate-unit-tests", "new")
     (folder / "mine").mkdir()
