@@ -176,18 +176,21 @@ def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
 def check_destination(path: Path, run: Run, reference: Path) -> None:
     """Refuse a file for :func:`save` that would take the place of another one.
 
-    Raises KerhrmError if its folder is missing, it lies among the tables that are
-    compared, or a file is there that no earlier call has written.
+    Raises KerhrmError if its folder is missing, it lies in the run or among what is
+    published, or a file is there that no earlier call has written.
     """
     place = path.resolve()
     hint = "name a new file elsewhere"
     if not place.parent.is_dir():
         problem = f"--csv: the folder {path.parent} does not exist"
         raise KerhrmError(problem, "make it first, or name another one")
-    folders = (run.folder / "tables", run.folder / "scores", reference)
-    for folder in folders:
+    folders = {
+        run.folder: "the folder of the run, which its rules write",
+        reference: f"{reference}, which is read",
+    }
+    for folder, what in folders.items():
         if place.is_relative_to(folder.resolve()):
-            raise KerhrmError(f"--csv: {path} lies in {folder}, which is read", hint)
+            raise KerhrmError(f"--csv: {path} lies in {what}", hint)
     is_taken = os.path.lexists(path) and not _is_ours(path)
     if is_taken:
         raise KerhrmError(f"--csv: {path} exists and holds something else", hint)
