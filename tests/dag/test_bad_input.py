@@ -73,6 +73,8 @@ def test_command_line(
     ("options", "parts"),
     [
         (("-R", "score", "table1"), ["snakemake table1 -R ..."]),
+        (("results/smoke",), ["name a file in this folder", "smoke/report.html"]),
+        ((f"{DATA}/features",), ["such as", f"{DATA}/features/training.npz"]),
         (("results/paper/tables/table1.csv",), ["add --config preset=paper"]),
         (
             ("results/smoke/tables/tabel1.csv",),

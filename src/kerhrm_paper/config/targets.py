@@ -12,8 +12,8 @@ from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.layout import reserved
 
-#: folders beside those of the learners on some data
-DATA_FOLDERS = ("data", "features")
+#: folders beside those of the learners on some data, each with a file of it
+DATA_FOLDERS = {"data": "train.npz", "features": "training.npz"}
 #: files of a learner on some data
 LEARNER_FILES = ("predictions.npz", "scores.csv")
 ITERATIONS = "iterations"
@@ -93,10 +93,12 @@ def _check_iteration(where: str, cell: LearnerCell, files: Sequence[str]) -> Non
         raise KerhrmError(f"{where}: no {step}", nearest(step, STEPS))
 
 
-def names_data(config: Config, name: str) -> bool:
-    """Whether a data set has this name, with its options."""
+def names_data(config: Config, parts: Sequence[str]) -> bool:
+    """Whether a path from the run's folder begins with a data set, with its options."""
+    if not parts:
+        return False
     try:
-        config.data(name)
+        config.data(parts[0])
     except KerhrmError:
         return False
     return True
@@ -134,10 +136,10 @@ def check_made(
             return
         patterns += map(str, rule.output)
     problem = f"no rule makes {path}"
-    if of_data and len(parts) <= 2:
-        below = ["LEARNER"] if len(parts) == 1 else []
-        example = Path(path, *below, "scores.csv")
-        raise KerhrmError(problem, f"name a file in this folder, such as {example}")
+    example = _example(parts, of_data)
+    if example:
+        hint = f"name a file in this folder, such as {Path(path, example)}"
+        raise KerhrmError(problem, hint)
     wildcards = dict(zip(WILDCARDS, parts, strict=False)) if of_data else {}
     filled = {_filled(pattern, wildcards) for pattern in patterns}
     for name, values in names.items():
@@ -155,6 +157,17 @@ def check_made(
     if not files:
         raise KerhrmError(problem, "docs/workflow.md lists the files of a run")
     raise KerhrmError(problem, nearest(path, sorted(files)))
+
+
+def _example(parts: Sequence[str], of_data: bool) -> str | None:
+    """A file of a folder of the run, or of its data; None of other folders."""
+    if not parts:
+        return "report.html"
+    if not of_data or len(parts) > 2:
+        return None
+    if len(parts) == 1:
+        return "LEARNER/scores.csv"
+    return DATA_FOLDERS.get(parts[1], "scores.csv")
 
 
 def _filled(pattern: str, wildcards: Mapping[str, str]) -> str:

@@ -105,13 +105,15 @@ def test_files_that_a_rule_makes_are_taken(file: str) -> None:
         ("raw/minst.np", False, "run/raw/mnist.npz"),
         ("made", True, "such as run/made/LEARNER/scores.csv"),
         ("made/erm", True, "such as run/made/erm/scores.csv"),
+        ("made/data", True, "such as run/made/data/train.npz"),
+        ("", False, "such as run/report.html"),
     ],
 )
 def test_files_that_no_rule_makes_are_refused(
     file: str, of_data: bool, near: str
 ) -> None:
     parts = Path(file).parts
-    with refusal("no rule makes run/") as error:
+    with refusal("no rule makes run") as error:
         check_made("run", parts, RULES, NAMES, of_data=of_data)
     assert near in str(error.value)
 
@@ -141,6 +143,7 @@ def test_a_search_is_asked_for_its_choice(load: Load, words: str) -> None:
 
 def test_a_name_of_data_has_options_that_there_are(load: Load) -> None:
     config = load()
-    assert names_data(config, A)
+    assert names_data(config, (A, "erm", "scores.csv"))
     for name in ("report.html", "made+r3=1", "selected"):
-        assert not names_data(config, name)
+        assert not names_data(config, (name,))
+    assert not names_data(config, ())
