@@ -11,6 +11,7 @@ from kerhrm_paper.config.fields import closest
 from kerhrm_paper.config.nameable import Nameable
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.values import spell_value
+from kerhrm_paper.config.views import TableView
 
 #: signs of a range, by the attribute of what declares it
 SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -53,6 +54,9 @@ def table(config: Config, name: str) -> str:
     elif base in known:
         kind = "data"
         schema = resolver.schemas.data_schema(base)
+    elif base in config.tables:
+        problem = f"'{base}' is a table, and has no options"
+        raise KerhrmError(problem, _of_table(config.tables[base]))
     else:
         problem = f"no learner and no data set is called '{base}'"
         hint = "add --configfile FILE for your own; without a name all are listed"
@@ -63,6 +67,14 @@ def table(config: Config, name: str) -> str:
     lines = _lines(schema)
     with_head = [head, *lines]
     return "\n".join(with_head)
+
+
+def _of_table(table: TableView) -> str:
+    """Hint of the names in a table that have options."""
+    data = dict.fromkeys(base_of(name) for name in table.data)
+    learners = dict.fromkeys(base_of(learner) for _, learner in table.cells)
+    hint = f"ask for its data, {', '.join(data)}, or its learners, "
+    return hint + ", ".join(learners)
 
 
 def _lines(schema: Mapping[str, Nameable]) -> list[str]:

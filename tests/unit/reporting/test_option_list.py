@@ -71,6 +71,12 @@ def test_penalties_are_listed(config: Config) -> None:
     assert all(name in line for name in PENALTIES)
 
 
+def test_a_table_names_what_has_options(config: Config) -> None:
+    hint = "ask for its data, classification, or its learners, erm, "
+    with refusal(f"'table1' is a table, and has no options; {hint}.*kerhrm"):
+        table(config, "table1")
+
+
 def test_an_unknown_name_is_one_line(
     config: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
