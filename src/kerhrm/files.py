@@ -19,6 +19,17 @@ File = str | os.PathLike[str]
 PART = ".part"  #: ending of files that are not complete
 
 
+def visible(folder: Path, pattern: str) -> list[Path]:
+    """Paths below a folder that match, in order, and are not hidden nor in hidden
+    folders: editors, Jupyter and macOS leave such files."""
+    paths = []
+    for path in sorted(folder.glob(pattern)):
+        below = path.relative_to(folder)
+        if not any(name.startswith(".") for name in below.parts):
+            paths.append(path)
+    return paths
+
+
 @contextlib.contextmanager
 def atomic(path: File) -> Iterator[IO[bytes]]:
     """Open ``path`` for writing so that it appears whole or not at all.

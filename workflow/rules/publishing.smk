@@ -11,7 +11,7 @@ PUBLISHED = [
 # The page shows every table that is there, and needs only those of `all` and the user's.
 SHOWN_TOO = {
     file.stem: provenance.digest(file)
-    for file in sorted((CONFIG.run / "tables").glob("*.csv"))
+    for file in visible(CONFIG.run / "tables", "*.csv")
     if file.stem.removesuffix("-comparisons") not in {*IN_ALL, *OWN_TABLES}
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError, suggest
+from kerhrm.files import visible
 from kerhrm_paper.config.fields import check_name
 from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown
 
@@ -209,12 +210,11 @@ def _read_preset(path: Path) -> Layer:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files ``NAME.yaml`` of a folder.
+    """The files ``NAME.yaml`` of a folder, hidden ones left out.
 
     Raises KerhrmError for a YAML file that would not be read, or has no name.
     """
-    paths = folder.rglob("*")
-    for path in sorted(paths):
+    for path in visible(folder, "**/*"):
         is_yaml = path.suffix.lower() in (".yaml", ".yml")
         is_in_folder = path.parent == folder
         is_read = is_in_folder and path.suffix == ".yaml"
@@ -222,7 +222,7 @@ def _files(folder: Path) -> list[Path]:
             problem = f"{shown(path)}: a file of this name is not read"
             hint = f"call it {folder.name}/{path.stem}.yaml"
             raise KerhrmError(problem, hint)
-    files = sorted(folder.glob("*.yaml"))
+    files = visible(folder, "*.yaml")
     for path in files:
         try:
             check_name(path.stem)

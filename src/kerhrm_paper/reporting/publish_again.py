@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import atomic, write_text
+from kerhrm.files import atomic, visible, write_text
 from kerhrm_paper.claims.check import evaluate
 from kerhrm_paper.config.endpoints import Endpoints, load_endpoints
 from kerhrm_paper.evaluation.bands import bands
@@ -68,7 +68,7 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     grid_tables = spec.band.tables.values()
     has_grid = {*grid_tables} <= {*run.tables}
     files = [BAND, *FILES] if has_grid else [*FILES]
-    pictures = sorted((reference / "figures").glob("*.png"))
+    pictures = visible(reference / "figures", "*.png")
     files += [f"figures/{path.name}" for path in pictures]
     check_published(reference, [*files, REPORT])
     noted = {

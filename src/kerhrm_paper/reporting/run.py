@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
+from kerhrm.files import visible
 from kerhrm_paper.evaluation.tables import notice
 from kerhrm_paper.reporting import result_files
 from kerhrm_paper.reporting.notes import (
@@ -84,7 +85,7 @@ class Run:
     def tables(self) -> list[str]:
         """Names of the tables: those of the paper first."""
         folder = self.folder / "tables"
-        files = folder.glob("*.csv")
+        files = visible(folder, "*.csv")
         stems = [path.stem for path in files]
         names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
         return sorted(names, key=_place)

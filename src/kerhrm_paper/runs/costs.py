@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
+from kerhrm.files import visible
 from kerhrm_paper.runs import TOGETHER, provenance
 from kerhrm_paper.runs.arrays import reading
 
@@ -51,7 +52,7 @@ def measured(run: Path) -> pd.DataFrame:
     """
     rows = []
     folder = run / BENCHMARKS
-    for path in sorted(folder.rglob("*.tsv")):
+    for path in visible(folder, "**/*.tsv"):
         relative = path.relative_to(folder)
         name = relative.with_suffix("")
         rule, *place = name.parts

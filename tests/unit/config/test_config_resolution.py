@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from refusals import refusal
 from small_config import TREE, A, B, Load, write
 
@@ -111,6 +112,22 @@ def test_an_offset_shifts_the_seeds_of_tables_alone(load: Load) -> None:
     config = load(seed_offset=1000, preset="tuning")
     seeds = config.data(A).seeds
     assert seeds.names == [100, 101]
+
+
+# --- files ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["data", "tables", "selected", "presets"])
+def test_hidden_files_are_passed_over(load: Load, tmp_path: Path, folder: str) -> None:
+    """As Emacs, macOS and Jupyter leave them beside files that are edited."""
+    before = load()
+    places = tmp_path / "config" / folder
+    (places / ".#one.yaml").symlink_to("me@here.1234")
+    (places / "._one.yaml").write_bytes(b"\x00\x05\x16\x07")
+    (places / ".ipynb_checkpoints").mkdir()
+    (places / ".ipynb_checkpoints" / "one-checkpoint.yaml").write_text("title: T")
+    after = load_config({}, root=tmp_path)
+    assert repr(after.written) == repr(before.written)
 
 
 # --- the rest -------------------------------------------------------------------------

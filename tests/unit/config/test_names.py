@@ -95,6 +95,7 @@ def test_a_new_rule_reserves_the_names_of_its_files(tmp_path: Path) -> None:
         "    script:\n"
         '        "../scripts/verify.py"\n'
     )
+    (root / "workflow" / "rules" / "._new.smk").write_bytes(b"\xb0")  # of macOS
     (root / "workflow" / "rules" / "new.smk").write_text(rule)
     with refusal("'quality' is reserved") as error:
         load_config(root=root)

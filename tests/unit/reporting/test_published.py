@@ -91,6 +91,10 @@ def test_a_table_brings_no_file_of_other_tables(
     for name in ("choices.csv", BAND):
         (run.folder / name).write_text("of other tables\n")
     publish(recorded(run), target, ["table1"], ROOT)
+    hidden = target / "tables" / "._table1.csv"
+    hidden.write_bytes(b"\x00\x05\x16\x07")
+    assert Run(target).tables == ["table1"]
+    hidden.unlink()
     published = {path.name for path in target.rglob("*") if path.is_file()}
     assert {"table1.csv", "table1.png", "table1.csv.gz"} <= published
     others = {"endpoints.png", "selection.png", "choices.csv", BAND}
