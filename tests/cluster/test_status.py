@@ -189,6 +189,48 @@ def test_the_profile_uses_that_script() -> None:
     assert profile["jobscript"] == "jobscript.sh"
 
 
+@pytest.mark.parametrize("scheduler", UNKNOWN)
+def test_a_number_that_is_given_again_is_of_another_job(
+    tmp_path: Path, scheduler: str
+) -> None:
+    """It waits, and has not ended as the earlier one."""
+    programs, _ = UNKNOWN[scheduler]
+    notes = tmp_path / NOTES
+    notes.mkdir(parents=True)
+    (notes / "7.ended").write_text("0\n")
+    (notes / "7.unknown").write_text("asked\n" * (ASKED - 1))
+    (notes / "77.ended").write_text("0\n")
+    assert ask(tmp_path, scheduler, **programs).stdout == "success\n"
+    done = subprocess.run(
+        [FOLDER / "submit.sh", "submit", "-l", "a b", "job script"],
+        cwd=tmp_path,
+        env=play(tmp_path, submit='printf "7\\n%s\\n" "$*"'),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "7\n-l a b job script\n")
+    assert ask(tmp_path, scheduler, **programs).stdout == "running\n"
+    assert ask(tmp_path, scheduler, "77", **programs).stdout == "success\n"
+
+
+def test_a_submission_that_fails_says_so(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [FOLDER / "submit.sh", "submit"],
+        env=play(tmp_path, submit="echo no queue >&2; exit 3"),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "no queue\n")
+
+
+def test_every_scheduler_is_asked_by_that_script() -> None:
+    text = (FOLDER / "config.yaml").read_text(encoding="utf-8")
+    first, *others = text.split("cluster-generic-submit-cmd: >-\n")[1:]
+    assert len(others) == 3
+    for command in (first, *others):
+        assert command.lstrip("# ").startswith("profiles/cluster-generic/submit.sh\n")
+
+
 def submit(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
     """A submission by bsub.sh, where bsub is ``script``."""
     (folder / "job script").write_text("#!/bin/sh\ntrue\n")
