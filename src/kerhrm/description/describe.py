@@ -41,7 +41,7 @@ class Known:
     Attributes
     ----------
     rows : DescribedRows
-        The table.
+        Draws of the table.
     index : Index, (n_samples,)
         Labels of all rows, those of weight 0 included.
     verdict, mark : str
@@ -53,7 +53,7 @@ class Known:
     split : {"fit", "mixture", "none"}
         Where the memberships come from.
     memberships : ndarray, (n, K), or None
-        Of the rows, in their order; None: there is no split.
+        Of the draws, in their order; None: there is no split.
     residuals : ndarray, (n,)
         Of ERM, in the target's unit.
     noise : float
@@ -122,22 +122,15 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
     noise = residual_sd
     share = FIFTH
     if known.split == "fit" and known.detected:
-        noise = _pooled(regressions, memberships)
+        noise = _pooled(regressions, rows.weights @ memberships)
         shares = np.average(memberships, axis=0, weights=rows.weights)
         share = float(shares.min())
     changes = smallest_changes(rows, residual_sd, noise, share, known.visible)
     coefficients = slopes(regressions, names)
-    if known.split == "mixture" and _out_of_sight(coefficients, changes):
-        notes.append(
-            "the slopes above differ by less than the table of smallest differences "
-            "names: the pre-test could not have seen this split"
-        )
     sizes = np.average(memberships, axis=0, weights=rows.weights)
-    if known.split == "mixture" and sizes.min() < FIFTH / 2:
-        notes.append(
-            "an environment with fewer rows than a fifth is seen by larger differences "
-            "alone"
-        )
+    tested = not math.isnan(known.visible)
+    if known.split == "mixture" and tested and not known.detected:
+        notes += _on_power(coefficients, changes, sizes)
     likeliest = memberships.argmax(1)
     agreement = stability(likeliest, relabel, times, seed) if times else None
     if times and agreement is None:
@@ -150,12 +143,9 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         "rootogram": rootogram(memberships),
         "stability": agreement,
     }
-    n_rows = len(known.index)
     _, n_environments = memberships.shape
-    table = np.full((n_rows, n_environments), math.nan)
-    table[rows.order] = memberships
     headings = environment_names(n_environments)
-    of_rows = pd.DataFrame(table, known.index, headings)
+    of_rows = pd.DataFrame(rows.of_table(memberships), known.index, headings)
     return _described(known, of_rows, parts, changes, found, tuple(notes))
 
 
@@ -187,13 +177,34 @@ def _described(
 
 
 def _out_of_sight(coefficients: pd.DataFrame, changes: pd.DataFrame) -> bool:
-    """Whether all slopes differ by less than what the pre-test could have seen."""
+    """Whether all slopes differ by less than what the pre-test sees in 80 % of such
+    tables."""
     of_columns = coefficients.groupby("column")["coefficient"]
     largest = of_columns.max() - of_columns.min()
     seen = changes["hidden"].reindex(largest.index)
     comparable = seen.notna()
     below = (largest < seen)[comparable]
     return bool(comparable.any() and below.all())
+
+
+def _on_power(
+    coefficients: pd.DataFrame, changes: pd.DataFrame, sizes: np.ndarray
+) -> list[str]:
+    """Lines on why the pre-test may have missed a split of such sizes (K,)."""
+    notes = []
+    if _out_of_sight(coefficients, changes):
+        notes.append(
+            "the slopes above differ by less than the table of smallest differences "
+            "names, which the pre-test sees in 80 % of such tables: it may have missed "
+            "this split"
+        )
+    if sizes.min() < FIFTH / 2:
+        notes.append(
+            f"the smallest environment has {sizes.min():.0%} of the rows, not a fifth: "
+            "to be seen as often, its slopes have to differ by more than that table "
+            "names"
+        )
+    return notes
 
 
 def _exact(regressions: list[Regression]) -> list[str]:
@@ -209,17 +220,16 @@ def _exact(regressions: list[Regression]) -> list[str]:
     ]
 
 
-def _pooled(regressions: list[Regression], memberships: np.ndarray) -> float:
-    """Standard deviation of the residuals within environments."""
+def _pooled(regressions: list[Regression], sizes: np.ndarray) -> float:
+    """Standard deviation of the residuals within environments of sizes (K,)."""
     squares = [regression.noise**2 for regression in regressions]
-    sizes = memberships.sum(0)
     variance = np.average(squares, weights=sizes)
     return float(np.sqrt(variance))
 
 
 def _dip(known: Known) -> Dip | None:
-    """Dip of ERM's residuals; None where labels are two, or ERM follows the rows so
-    closely that residuals are no errors."""
+    """Dip of ERM's residuals, each draw once whatever it weighs; None where labels are
+    two, or ERM follows the rows so closely that residuals are no errors."""
     squares = known.residuals**2
     variance = np.average(squares, weights=known.rows.weights)
     follows = np.sqrt(variance) < LEAST_RESIDUAL * known.noise
@@ -231,6 +241,13 @@ def _dip(known: Known) -> Dip | None:
 def _notes(known: Known, found: Dip | None) -> list[str]:
     """Lines on the residuals, and on the number of components."""
     notes = []
+    n_rows = int((known.rows.draws >= 0).sum())
+    n_draws = len(known.rows.y)
+    if n_draws < n_rows:
+        notes.append(
+            f"of {n_rows} rows {n_draws} are different: numbers of rows count these, "
+            "and a copy adds to its row's weight"
+        )
     if found is not None:
         notes += _on_residuals(known, found)
     split = known.mixture

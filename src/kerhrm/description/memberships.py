@@ -14,7 +14,7 @@ def environments(
     rows: DescribedRows, memberships: np.ndarray, regressions: list[Regression]
 ) -> pd.DataFrame:
     """A row for each environment: its ``share``, how many ``rows`` it is likeliest for,
-    and its ``noise``, the standard deviation around its regression."""
+    copies once, and its ``noise``, the standard deviation around its regression."""
     _, number = memberships.shape
     likeliest = memberships.argmax(1)
     shares = np.average(memberships, axis=0, weights=rows.weights)

@@ -96,9 +96,7 @@ def smallest_changes(
         design = np.column_stack([constant, scaled])
         regression = weighted_least_squares(design, rows.y, rows.weights)
         slope[chosen] = regression.coefficients[1:] / scales
-    mean_square_of_weights = (rows.weights**2).mean()
-    n_effective = n / mean_square_of_weights  # for weights of mean 1
-    variance_of_design = n_effective * left * share * (1 - share)
+    variance_of_design = rows.effective_number * left * share * (1 - share)
     standard_error = noise / np.sqrt(variance_of_design)
     known = STANDARD_ERRORS * standard_error
     spread = np.where(varies, sd, math.nan)

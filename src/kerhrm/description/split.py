@@ -3,7 +3,8 @@
     p(y | x) = sum_j q_j N(y | a_j + b_j^T x, sigma_j^2)
 
 by EM (:mod:`kerhrm.algorithm.mixture`), with K = 1, ..., 4 components and noise that is
-alike in all of them or not.  Of p parameters and n rows
+alike in all of them or not.  Of p parameters and n rows, of weighted ones their
+effective number,
 
     BIC = -2 log L + p log n,    ICL = BIC - 2 sum_ij r_ij log r_ij,
 
@@ -27,7 +28,7 @@ from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.starts import random_starts
 from kerhrm.description.regressions import independent_columns
-from kerhrm.description.rows import DescribedRows
+from kerhrm.description.rows import DescribedRows, effective_number
 from kerhrm.heterogeneity.test import leading
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
@@ -219,13 +220,14 @@ def _fit(
     r = responsibilities[best]
     terms = torch.special.xlogy(r, r)
     entropies = terms.sum(-1)
-    total_entropy = weights @ entropies
-    entropy = -float(total_entropy)
+    n_effective = effective_number(weights.numpy())
+    mean_entropy = (weights @ entropies) / n
+    entropy = -n_effective * float(mean_entropy)
     n_noises = number if own_noise else 1
     n_parameters = number * p + number - 1 + n_noises
     best_likelihood = float(likelihood[best])
-    cost = n_parameters * np.log(n)
-    bic = -2 * n * best_likelihood + cost
+    cost = n_parameters * np.log(n_effective)
+    bic = -2 * n_effective * best_likelihood + cost
     icl = bic + 2 * entropy
     mixture = mixtures.take(best)
     return _Candidate(

@@ -3,6 +3,7 @@
 Under one law whose noise has the same size everywhere the moduli of the residuals and
 a column are independent, so that Spearman's rank correlation of both is near zero.  The
 column with the smallest p-value counts, times the number of columns (Bonferroni).
+Every draw counts once, whatever it weighs: one law has the same noise in all of them.
 
 Such noise is no environment, and the pre-test allows for it; but a mixture of
 regressions whose components have one size of noise everywhere explains it by two

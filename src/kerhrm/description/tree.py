@@ -31,14 +31,14 @@ class Tree:
         where an environment has fewer than two rows.
     majority : float
         The same without a rule: the share of the largest environment.
-    n_rows : int
-        Rows that are told apart.
+    n_rows : float
+        Rows that are told apart; of weighted ones their effective number.
     """
 
     rules: tuple[str, ...]
     accuracy: float
     majority: float
-    n_rows: int
+    n_rows: float
 
     @property
     def says_more(self) -> bool:
@@ -55,8 +55,8 @@ def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
     """Tell the likeliest environments of rows apart by their columns.
 
     A row counts by its certainty: (K max_j r_j - 1) / (K - 1), from 0 where all K
-    environments are equally likely to 1.  The target is no column: the rules are those
-    by which a new row's environment could be known.
+    environments are equally likely to 1, times its weight.  The target is no column:
+    the rules are those by which a new row's environment could be known.
     """
     n, number = memberships.shape
     likeliest = memberships.argmax(1)
@@ -95,7 +95,7 @@ def separate(rows: DescribedRows, memberships: np.ndarray) -> Tree:
         rules=tuple(_rules(tree, rows, memberships)),
         accuracy=accuracy,
         majority=min(float(shares.max()), 1.0),
-        n_rows=n,
+        n_rows=rows.effective_number,
     )
 
 
@@ -116,8 +116,8 @@ def _rules(
         if left == right:
             inside = leaf_of_row == node
             n_rows = inside.sum()
-            memberships_inside = memberships[inside]
-            shares = memberships_inside.mean(0)
+            weights = rows.weights[inside]
+            shares = np.average(memberships[inside], axis=0, weights=weights)
             best = int(shares.argmax())
             path = " and ".join(conditions.values())
             where = f"if {path}" if path else "everywhere"

@@ -47,7 +47,7 @@ class FittedTable:
     index : Index, (n_samples,)
         Labels of the rows.
     rows : DescribedRows
-        Those with a weight, sorted.
+        Draws that they are, sorted.
     """
 
     x: np.ndarray
@@ -85,15 +85,15 @@ class FittedTable:
             n_columns = x.shape[1]
             names = [f"column {j}" for j in range(n_columns)]
         texts = [str(name) for name in names]
-        rows = DescribedRows.sort(x, y, texts, index, weights)
+        rows = DescribedRows.sort(x, y, texts, index, weights, beside=z)
         return cls(x, target, weights, given.auxiliary, index, rows)
 
     def fitted_again(
         self, model: Any, half: np.ndarray, seed: int
     ) -> np.ndarray | None:
-        """Likeliest environments of the sorted rows, by a fit to some of them.
+        """Likeliest environments of the sorted draws, by a fit to some of them.
 
-        -1 of a row with an auxiliary category that none of these has.
+        -1 of a draw with an auxiliary category that none of these has.
         With the model's K, k, alpha and iteration, and neither a pre-test nor what
         compares with ERM; None if these rows cannot be fitted.
         """
@@ -102,9 +102,11 @@ class FittedTable:
         for name, value in parameters.items():  # a subclass need not have all of them
             setattr(twin, name, value)
         some = self.rows.order[half]
-        weights = self.weights
-        if weights is not None:
-            weights = weights[some]
+        weights = self.rows.counts[half]
+        if self.weights is None:  # with auxiliary columns fit takes none
+            copies = np.rint(weights).astype(np.int64)
+            some = np.repeat(some, copies)
+            weights = None
         auxiliary = _some(self.auxiliary, some)
         given = GivenRows(
             self.x[some], self.target[some], sample_weight=weights, auxiliary=auxiliary
@@ -131,7 +133,7 @@ class FittedTable:
         return np.asarray(of_known[order])
 
     def residuals(self, model: Any) -> np.ndarray:
-        """Residuals (n,) of ERM in the sorted rows, in the target's unit."""
+        """Residuals (n,) of ERM in the sorted draws, in the target's unit."""
         device = resolve_device(model.device)
         erm = model._simple["ERM"].to(device)
         in_order_given = model._in_blocks(erm, self.x)

@@ -36,7 +36,8 @@ class HeterogeneityResult(Record):
 
     Examples
     --------
-    A test of 250 points that has detected nothing, and what it could not have seen.
+    A test of 250 points that has detected nothing, and what it detects in four of
+    five tables.
 
     >>> import numpy as np
     >>> from kerhrm.heterogeneity.result import HeterogeneityResult

@@ -94,14 +94,16 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters() -> None:
 
 
 def test_rows_of_weight_zero_are_left_out() -> None:
-    y = np.arange(8.0)
+    y = np.arange(30.0)
     x = y[:, None]
-    weights = np.ones(8)
+    weights = np.ones(30)
     weights[0] = 0
     weights[-1] = 3
     rows = sorted_rows(x, y, weights=weights)
-    assert rows.order.tolist() == list(range(1, 8))
+    assert rows.order.tolist() == list(range(1, 30))
+    assert rows.counts.tolist() == [1.0] * 28 + [3.0]
     assert rows.weights.mean() == pytest.approx(1)
+    assert rows.draws.tolist() == [-1, *range(29)]
 
 
 def test_stability_is_one_for_the_same_split_and_zero_by_chance() -> None:

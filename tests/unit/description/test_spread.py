@@ -19,8 +19,10 @@ def rows_of(x: np.ndarray, names: list[str]) -> DescribedRows:
         y=np.zeros(n),
         names=names,
         labels=np.arange(n),
+        counts=np.ones(n),
         weights=np.ones(n),
         order=np.arange(n),
+        draws=np.arange(n),
     )
 
 

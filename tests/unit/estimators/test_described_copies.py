@@ -1,0 +1,135 @@
+"""A description of copies is that of their weights, and what its notes may say."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from kerhrm import KerHRMRegressor
+from kerhrm.description.result import Description
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+
+SMALL: dict[str, Any] = {"k": 3, "n_init": 4, "network": (16,), "random_state": 0}
+COPIES = "are different: numbers of rows count these"
+
+
+def described(
+    X: Any, y: Any, *, changes: dict[str, Any] | None = None, **given: Any
+) -> Description:
+    model = KerHRMRegressor(**SMALL | (changes or {})).fit(X, y, **given)
+    return model.describe(stability=2)
+
+
+def lines(description: Description) -> list[str]:
+    """Its text, without labels of rows, and without a line on copies."""
+    told = []
+    for line in str(description).splitlines():
+        has_labels = line.startswith("environment ")
+        if line and not has_labels and COPIES not in line:
+            told.append(line)
+    return told
+
+
+def flipping(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns, and a slope that flips in a quarter of the rows."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(n, 2))
+    turn = np.where(random.random(n) < 0.25, -2, 2)
+    return X, X[:, 0] + turn * X[:, 1] + 0.3 * random.normal(size=n)
+
+
+def same_law(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns, and no environment."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(n, 2))
+    return X, X[:, 0] + random.normal(size=n)
+
+
+def test_ten_copies_of_a_table_are_described_as_one() -> None:
+    """Its dip, BIC, rules and intervals would else be those of ten times the rows."""
+    X, y = same_law()
+    single = described(X, y)
+    tenfold = described(np.tile(X, (10, 1)), np.tile(y, 10))
+    assert not single.detected
+    assert lines(tenfold) == lines(single)
+    told = [note for note in tenfold.notes if COPIES in note]
+    assert told[0].startswith("of 1200 rows 120 are different")
+    assert not any(COPIES in note for note in single.notes)
+    assert tenfold.memberships is not None
+    assert single.memberships is not None
+    ten_times = np.tile(single.memberships, (10, 1))
+    assert_array_equal(tenfold.memberships, ten_times)
+
+
+def test_detected_environments_of_repeated_rows_are_those_of_weights() -> None:
+    X, y = flipping()
+    times = np.random.default_rng(0).integers(1, 4, len(y))
+    weighted = described(X, y, sample_weight=times)
+    repeated = described(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert weighted.detected
+    assert weighted.split == "fit"
+    assert lines(repeated) == lines(weighted)
+    assert repeated.stability == weighted.stability
+
+
+def test_equal_draws_of_categories_are_as_many_rows_as_they_weigh() -> None:
+    random = np.random.default_rng(3)
+    X = random.integers(0, 3, size=(300, 2)).astype(float)
+    y = X[:, 0] + random.integers(0, 2, size=300)
+    table, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    drawn = described(X, y)
+    weighted = described(table[:, :2], table[:, 2], sample_weight=counts)
+    assert lines(weighted) == lines(drawn)
+    assert weighted.stability == drawn.stability
+    assert not any(COPIES in note for note in drawn.notes)
+
+
+def test_copies_beside_an_auxiliary_column_are_copies_within_its_values() -> None:
+    X, _ = flipping(300)
+    year = (np.arange(300) // 60).astype(float)
+    turn = np.where(year == 3, -2, 2)
+    y = X[:, 0] + turn * X[:, 1] + 0.3 * np.random.default_rng(2).normal(size=300)
+    anyway = {"pretest": False, "if_not_better": "fit"}
+    single = described(X, y, auxiliary=year, changes=anyway)
+    doubled = described(
+        np.tile(X, (2, 1)), np.tile(y, 2), auxiliary=np.tile(year, 2), changes=anyway
+    )
+    assert single.split == "fit"
+    assert lines(doubled) == lines(single)
+    assert doubled.stability == single.stability
+
+
+def refused_by_the_guard() -> tuple[pd.DataFrame, pd.Series]:
+    """Environments that are detected, where KerHRM is no better than ERM."""
+    random = np.random.default_rng(1)
+    n = 120
+    a = random.normal(size=n).round(3)
+    b = random.normal(size=n).round(3)
+    turn = np.where(random.random(n) < 0.25, -1, 1)
+    y = (a + 2 * turn * b + 0.3 * random.normal(size=n)).round(3)
+    return pd.DataFrame({"a": a, "b": b}), pd.Series(y)
+
+
+def test_a_detected_split_was_not_out_of_sight() -> None:
+    X, y = refused_by_the_guard()
+    model = KerHRMRegressor(**SMALL, options={"margin": 1}).fit(X, y)
+    assert model.predictor_ == "erm"
+    found = model.describe(stability=0)
+    assert found.detected
+    assert found.split == "mixture"
+    text = " ".join(found.notes)
+    assert "may have missed" not in text
+    assert "not a fifth" not in text
+
+
+def test_what_the_test_misses_is_said_by_its_power() -> None:
+    """The limit is that of a power of 80 %: below it a split may be seen as well."""
+    X, y = same_law()
+    text = " ".join(described(X, y).notes)
+    assert "which the pre-test sees in 80 % of such tables: it may have missed" in text
+    assert "could not have seen" not in text
+    untested = " ".join(described(X, y, changes={"pretest": False}).notes)
+    assert "pre-test" not in untested
