@@ -1,4 +1,4 @@
-r"""Share of the smaller environment above which KerHRM predicts better than ERM.
+r"""Share of the smaller environment at which KerHRM predicts as well as ERM.
 
 With mean errors a_1 of KerHRM and b_1 of ERM in the smaller environment, and a_2 and
 b_2 in the others together, both are as good where
@@ -7,11 +7,17 @@ b_2 in the others together, both are as good where
     s a_1 + (1 - s) a_2 = s b_1 + (1 - s) b_2,
     \qquad s = \frac{D}{D - d},
 
-d = a_1 - b_1 and D = a_2 - b_2.  KerHRM is better above s if d < 0 < D; at any share if
-neither is above 0, which is s = 0; and above none if d is not below 0, which is s = 1.
+d = a_1 - b_1 and D = a_2 - b_2.  Where d < D, the smaller environment is where KerHRM
+does better, and it predicts better *above* s: at any share, s = 0, if D is not above 0,
+and at none, s = 1, if d is not below 0.  Where d > D, it predicts better *below* s: at
+any share, s = 1, if d is not above 0, and at none, s = 0, if D is not below 0.  Where
+d = D, both or neither is below 0, and no share matters.
+
+Of more than two environments the others are taken together, as they are mixed now.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +26,7 @@ from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
 DRAWS = 1000  #: of the bootstrap
+ROUNDING = 1e-12  #: share of both models' losses that a difference is by rounding
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,16 @@ class BreakEven:
     environment : str
         The smaller one; of several, the smallest.
     share, low, high : float
-        Above which KerHRM is better, and its 95 % interval: 0 at any share, 1 at none.
+        At which both models are as good, and its 95 % interval; 0 or 1 where one model
+        is better at any share.
     now : float
         The environment's share among the rows of the fit.
+    side : {"above", "below"}
+        Of this share on which KerHRM is the better model.
+    better : {"KerHRM", "ERM", "neither"}
+        The better model for rows mixed like those of the fit.
+    several : bool
+        Whether there are more than two environments.
     """
 
     environment: str
@@ -61,23 +75,34 @@ class BreakEven:
     low: float
     high: float
     now: float
+    side: Literal["above", "below"] = "above"
+    better: Literal["KerHRM", "ERM", "neither"] = "KerHRM"
+    several: bool = False
 
     def __str__(self) -> str:
+        share = f"share of {self.environment}"
         interval = f"95 % interval {self.low:.0%} to {self.high:.0%}"
-        if self.share <= 0:
-            text = "KerHRM predicts better than ERM at any share"
-            return f"{text} of {self.environment} ({interval} for the least share)"
-        if self.share >= 1:
-            text = f"ERM predicts better whatever share {self.environment} has"
-            return f"{text} ({interval} for the least share)"
-        text = f"KerHRM predicts better than ERM if more than {self.share:.0%}"
+        end = "least" if self.side == "above" else "largest"
+        of_end = f"({interval} for the {end} share)"
+        always, never = (0, 1) if self.side == "above" else (1, 0)
+        if self.better == "neither" and self.share in (always, never):
+            return f"KerHRM and ERM predict equally well at any {share}"
+        if self.share == always:
+            return f"KerHRM predicts better than ERM at any {share} {of_end}"
+        if self.share == never:
+            whatever = f"whatever share {self.environment} has"
+            return f"ERM predicts better {whatever} {of_end}"
+        than = "more" if self.side == "above" else "less"
+        text = f"KerHRM predicts better than ERM if {than} than {self.share:.0%}"
         text += f" of new rows belong to {self.environment}"
+        if self.several:
+            text += " and the others keep their mix"
         return f"{text} ({interval}; {self.now:.0%} of these rows do)"
 
 
 def share_above(smaller: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Break-even shares of differences d in the smaller environment, and D in the
-    others."""
+    """Shares above which KerHRM is better, of differences d in the smaller environment,
+    and D in the others; 0 at any share, 1 at none."""
     smaller = np.asarray(smaller, float)
     others = np.asarray(others, float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -98,7 +123,8 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     counts = losses.memberships * losses.weights[:, None]
     sizes = counts.sum(0)
     inhabited = sizes > 0
-    if inhabited.sum() < 2:
+    n_inhabited = int(inhabited.sum())
+    if n_inhabited < 2:
         return None
     sizes_of_inhabited = np.where(inhabited, sizes, np.inf)
     smallest = int(sizes_of_inhabited.argmin())
@@ -108,30 +134,52 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     of_members = members * difference
     of_others = others * difference
     parts = np.column_stack([members, of_members, others, of_others])
+    sums = parts.sum(0)
+    in_smaller, in_others = _means(sums)
+    side: Literal["above", "below"] = "above" if in_smaller <= in_others else "below"
     n = len(parts)
     random = stream(seed, "description", "break-even")
     shares = np.empty(draws)
     for draw in progress(range(draws), "draws of the bootstrap"):
         drawn = random.integers(n, size=n)
         times = np.bincount(drawn, minlength=n)
-        shares[draw] = _share_of(times @ parts)
+        shares[draw] = _share_of(times @ parts, side)
     low, high = np.quantile(shares, [0.025, 0.975])
     names = environment_names(len(sizes))
     total = sizes.sum()
     now = sizes[smallest] / total
+    size_of_losses = counts.sum(1) @ (np.abs(losses.kerhrm) + np.abs(losses.erm))
     return BreakEven(
         environment=names[smallest],
-        share=_share_of(parts.sum(0)),
+        share=_share_of(sums, side),
         low=float(low),
         high=float(high),
         now=float(now),
+        side=side,
+        better=_better(float(of_members.sum() + of_others.sum()), size_of_losses),
+        several=n_inhabited > 2,
     )
 
 
-def _share_of(sums: np.ndarray) -> float:
-    """Break-even share by sums of memberships and of differences in both parts."""
+def _better(difference: float, size: float) -> Literal["KerHRM", "ERM", "neither"]:
+    """The better model by a sum of differences of losses of that size."""
+    if abs(difference) <= ROUNDING * size:
+        return "neither"
+    return "KerHRM" if difference < 0 else "ERM"
+
+
+def _means(sums: np.ndarray) -> tuple[float, float]:
+    """Mean differences in both parts, by sums of memberships and of differences."""
     n_members, of_members, n_others, of_others = sums
     in_members = of_members / max(n_members, 1e-300)
     in_others = of_others / max(n_others, 1e-300)
-    share = share_above(in_members, in_others)
-    return float(share)
+    return float(in_members), float(in_others)
+
+
+def _share_of(sums: np.ndarray, side: str) -> float:
+    """Break-even share by sums of memberships and of differences in both parts."""
+    in_members, in_others = _means(sums)
+    if side == "above":
+        return float(share_above(np.array(in_members), np.array(in_others)))
+    # below a share of one part is above a share of the other
+    return 1 - float(share_above(np.array(in_others), np.array(in_members)))

@@ -49,7 +49,8 @@ class Description:
     rootogram : DataFrame, or None
         Square roots of numbers of rows, by membership.
     break_even : BreakEven, or None
-        Share of the smaller environment above which KerHRM predicts better than ERM.
+        Share of the smaller environment above which KerHRM predicts better than ERM, or
+        below which it does.
     stability : Stability, or None
         Agreement with splits of half of the rows.
     smallest_changes : DataFrame

@@ -285,9 +285,13 @@ def _verdict(
     found = "are detected" if detected else "are assumed, and not tested"
     if by_losses is None:
         return f"environments {found}; KerHRM predicts", []
-    better = "KerHRM" if by_losses.now > by_losses.share else "ERM, the ordinary model,"
-    mixed = f"for rows mixed like these {better} predicts better"
-    if better != "KerHRM":
+    mixed = "for rows mixed like these"
+    if by_losses.better == "neither":
+        mixed += " KerHRM and ERM predict equally well"
+    elif by_losses.better == "KerHRM":
+        mixed += " KerHRM predicts better"
+    else:
+        mixed += " ERM, the ordinary model, predicts better"
         mixed += " (options={'margin': 1} takes it)"
     return f"environments {found}; {mixed}; {by_losses}", []
 

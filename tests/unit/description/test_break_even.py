@@ -77,7 +77,85 @@ def test_one_model_may_be_better_at_any_share() -> None:
     assert break_even(single) is None
 
 
+def by_environment(*of_environments: tuple[int, float]) -> Losses:
+    """Losses with so many points and differences from ERM's 1 in each environment."""
+    sizes = [size for size, _ in of_environments]
+    values = [1 + difference for _, difference in of_environments]
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    kerhrm = np.repeat(values, sizes)
+    ones = np.ones(sum(sizes))
+    return Losses(kerhrm, ones, np.eye(len(sizes))[number], ones)
+
+
+def test_kerhrm_may_be_better_below_a_share() -> None:
+    """.5 s - .8 (1 - s) < 0 where s < .8 / 1.3."""
+    found = break_even(by_environment((320, -0.8), (80, 0.5)))
+    assert found is not None
+    assert found.share == pytest.approx(0.8 / 1.3)
+    assert found.side == "below"
+    assert found.better == "KerHRM"
+    text = "KerHRM predicts better than ERM if less than 62% of new rows belong to "
+    assert str(found).startswith(f"{text}environment 1 (95 % interval 62% to 62%;")
+    dear = break_even(by_environment((320, -0.1), (80, 0.8)))
+    assert dear is not None
+    assert dear.better == "ERM"
+    assert dear.share == pytest.approx(0.1 / 0.9)
+
+
+@pytest.mark.parametrize(
+    ("d", "rest", "better", "text"),
+    [
+        (-0.1, -0.5, "KerHRM", "better than ERM at any share of environment 1"),
+        (0.5, 0.1, "ERM", "ERM predicts better whatever share environment 1 has"),
+        (0.0, -0.5, "KerHRM", "better than ERM at any share of environment 1"),
+        (0.0, 0.5, "ERM", "ERM predicts better whatever share environment 1 has"),
+        (0.0, 0.0, "neither", "KerHRM and ERM predict equally well at any share of"),
+        (0.8, -0.2, "neither", "if less than 20% of new rows belong to environment 1"),
+        (-0.8, 0.2, "neither", "if more than 20% of new rows belong to environment 1"),
+    ],
+)
+def test_who_is_better_now_follows_from_all_losses(
+    d: float, rest: float, better: str, text: str
+) -> None:
+    found = break_even(by_environment((320, rest), (80, d)))
+    assert found is not None
+    assert found.better == better
+    assert text in str(found)
+
+
+def test_of_several_environments_the_others_keep_their_mix() -> None:
+    """In the two others together the difference is (.6 * -.5 + .3 * .2) / .9."""
+    found = break_even(by_environment((600, -0.5), (300, 0.2), (100, 0.4)))
+    assert found is not None
+    rest = (0.6 * -0.5 + 0.3 * 0.2) / 0.9
+    assert found.share == pytest.approx(-rest / (0.4 - rest))
+    assert found.side == "below"
+    assert "belong to environment 2 and the others keep their mix" in str(found)
+
+
+def test_the_interval_below_a_share_holds_the_true_one() -> None:
+    """s = .3 / .8 by the differences .5 and -.3."""
+    inside = []
+    for seed in range(100):
+        found = break_even(losses(200, seed, 0.5, -0.3), draws=200)
+        assert found is not None
+        inside.append(found.low <= 0.3 / 0.8 <= found.high)
+    assert 0.88 <= np.mean(inside) <= 1
+
+
 differences = st.floats(-5, 5)
+
+
+@given(differences, differences, st.floats(0.01, 0.99))
+def test_on_one_side_of_it_kerhrm_is_better(d: float, rest: float, s: float) -> None:
+    """At any share, by the mean of the differences."""
+    found = break_even(by_environment((60, rest), (40, d)), draws=1)
+    assert found is not None
+    mean = s * d + (1 - s) * rest
+    if abs(mean) < 1e-6:
+        return
+    beyond = s > found.share if found.side == "above" else s < found.share
+    assert beyond == (mean < 0)
 
 
 @given(differences, differences)
