@@ -75,6 +75,9 @@ def test_heterogeneity(
 ) -> HeterogeneityResult:
     """Test one data set for environments.
 
+    Equal points, with their label, are one: a copy is no further draw, and its
+    residual would be that of its original.
+
     Parameters
     ----------
     features : ndarray, (n, k)
@@ -103,7 +106,7 @@ def test_heterogeneity(
     KerhrmError
         If shapes do not fit, ``y`` or ``x`` has the rows of ``features`` in another
         order by their index, a value is not finite or 1e20 and more, no feature varies,
-        or there are fewer than 80 points.
+        or there are fewer than 80 different points.
 
     Examples
     --------
@@ -135,9 +138,21 @@ def test_heterogeneity(
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     _check(features, x, y)
+    points = np.column_stack([features, x, y])
+    different = _different(points)
+    _check_number(len(different), len(y))
+    features = features[different]
+    x = x[different]
+    y = y[different]
     constant = np.ones((len(y), 1))
     varying = np.column_stack([constant, _without_units(features)])
     return _tested(varying, _without_units(y), _without_units(x), options, int(seed))
+
+
+def _different(table: np.ndarray) -> np.ndarray:
+    """Numbers (m,) of rows (n, c) that no row before them equals, ascending."""
+    _, first = np.unique(table, axis=0, return_index=True)
+    return np.sort(first)
 
 
 def _without_units(values: np.ndarray) -> np.ndarray:
@@ -340,7 +355,7 @@ def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
 
 def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     """Refuse arrays of other lengths, of values that are not finite or enormous, or of
-    too few points."""
+    features that do not vary."""
     n = len(features)
     if len(x) != n or y.shape != (n,):
         shapes = f"features {features.shape}, inputs {x.shape}, labels {y.shape}"
@@ -365,6 +380,13 @@ def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
         raise KerhrmError("features are all zero", "give columns that vary")
     if not np.ptp(features, axis=0).any():
         raise KerhrmError("features are all constant", "give columns that vary")
+
+
+def _check_number(n: int, n_given: int) -> None:
+    """Refuse too few points, n different ones of so many."""
     if n < MIN_POINTS:
         problem = f"n={n} points are too few to test"
+        if n < n_given:
+            problem = f"n={n} different points are too few to test"
+            problem += f"; the others of {n_given} repeat them"
         raise KerhrmError(problem, f"use {MIN_POINTS} or more")

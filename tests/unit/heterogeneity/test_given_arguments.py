@@ -159,3 +159,36 @@ def test_the_cure_is_that_of_the_fault(rows: tuple[np.ndarray, np.ndarray]) -> N
         test_heterogeneity(x[:, 0], y)
     with refusal("encode text first"):
         test_heterogeneity(x.astype(str) + "a", y)
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_copies_of_points_are_one_point(
+    rows: tuple[np.ndarray, np.ndarray], times: int
+) -> None:
+    """Among copies a regression that leaves a point out would still know it."""
+    x, y = rows
+    expected = test_heterogeneity(x, y, options=FEW)
+    copied = test_heterogeneity(np.tile(x, (times, 1)), np.tile(y, times), options=FEW)
+    assert expected.detected
+    assert copied.gain == expected.gain
+    assert copied.p_value == expected.p_value
+    assert copied.n_points == len(y)
+
+
+def test_copies_that_differ_in_the_inputs_alone_are_points(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, y = rows
+    side = np.repeat([0.0, 1.0], len(y))
+    twice = np.tile(x, (2, 1))
+    inputs = np.column_stack([twice, side])
+    result = test_heterogeneity(twice, np.tile(y, 2), x=inputs, options=FEW)
+    assert result.n_points == 2 * len(y)
+
+
+def test_too_few_points_are_too_few_whatever_their_copies(
+    rows: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, y = rows
+    with refusal("n=79 different points are too few to test; the others of 158 repeat"):
+        test_heterogeneity(np.tile(x[:79], (2, 1)), np.tile(y[:79], 2))
