@@ -95,7 +95,8 @@ class Options(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise self._refused(error, f"{type(self).__name__}: ") from error
+            where = f"{type(self).__name__}: "
+            raise self._refused(error, where, values) from error
 
     # Options inside options are validated in place, as pydantic does without an
     # __init__: an error has the whole path.
@@ -134,14 +135,17 @@ class Options(BaseModel):
         try:
             return cls.model_validate(dict(options))
         except ValidationError as error:
-            raise cls._refused(error, where) from error
+            raise cls._refused(error, where, options) from error
 
     @classmethod
-    def _refused(cls, error: ValidationError, where: str) -> KerhrmError:
+    def _refused(
+        cls, error: ValidationError, where: str, given: Mapping[str, Any]
+    ) -> KerhrmError:
         """First error of a validation in one line, which has the option's default."""
         first = error.errors()[0]
         name, *below = first["loc"] or ("",)
-        path = ".".join(shortened(str(step)) for step in first["loc"])
+        steps = _without_single_items(first["loc"], given)
+        path = ".".join(shortened(str(step)) for step in steps)
         key = f"{where}{path}" if path else where.rstrip(".")
         problem, hint = worded(first)
         if first["type"] == "misfit":
@@ -154,6 +158,22 @@ class Options(BaseModel):
         if field is not None and whole and not field.is_required():
             hint = hint or f"the default is {shown(field.get_default())}"
         return KerhrmError(f"{key}={shown(first['input'])}: {problem}", hint)
+
+
+def _without_single_items(path: tuple[int | str, ...], given: Any) -> list[int | str]:
+    """A path into what was given, without the 0 of a single value, which is k and not
+    k.0."""
+    steps: list[int | str] = []
+    for step in path:
+        if isinstance(given, Mapping):
+            given = given.get(step)
+        elif isinstance(step, int):
+            values = listed(given)
+            given = values[step] if step < len(values) else None
+            if len(values) == 1:
+                continue
+        steps.append(step)
+    return steps
 
 
 def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:

@@ -229,13 +229,14 @@ def test_it_is_one_line(name: str) -> None:
     ("given", "words"),
     [
         ({"k": [3, 0]}, "k.1=0: must be greater than 0; the default is None"),
+        ({"k": 0}, "k=0: must be greater than 0; the default is None"),
         ({"k": "x"}, "unable to parse string as an integer; the default is None"),
         ({"k": []}, "k=[]: must have at least 1 item, not 0; the default is None"),
         ({"n_init": 0}, "n_init=0: must be greater than 0; the default is None"),
         ({"n_iterations": 0}, "must be greater than 0; the default is 3"),
         (
             {"alpha": np.inf},
-            "alpha.0=inf: must be a finite number; the default is None",
+            "alpha=inf: must be a finite number; the default is None",
         ),
         ({"options__margin": np.arange(99)}, "options['margin']=array([ 0, 1, 2"),
         ({"options": {"ridge": -1}}, "options['ridge']=-1: must be greater than or"),
