@@ -25,6 +25,7 @@ from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.targets import read_target, read_weights
 from kerhrm.tables.units import Units
 from kerhrm.tables.unusual import (
+    check_auxiliary,
     rows_of_the_fit,
     telling_auxiliary,
 )
@@ -156,6 +157,7 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
         estimator._columns = columns
         z = columns.read(given.auxiliary, n, given.X)
         names = [column.name for column in columns.columns]
+        check_auxiliary(z, names)
         if text := telling_auxiliary(z, target, names, estimator._task):
             warn(text, DataWarning)
     rows = ReadRows.of(x, target, weights, environments=environments, z=z, fixed=fixed)

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm.errors import shown
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.tables.distinct import REPEATED, alike_by_chance
 
 #: R^2 or balanced accuracy of a single column, from which it gives the target away
 GIVEN_AWAY = 0.99
+#: difference of two auxiliary columns of size 1 that is rounding
+ALIKE = 1e-9
 
 
 def gives_away(
@@ -106,6 +108,39 @@ def rows_of_the_fit(
     text = f"{again} of {m} validation rows are rows of the fit"
     hint = "leave validation out, or give rows of their own"
     return f"{text}, which cannot tell how it does on others; {hint}"
+
+
+def check_auxiliary(z: np.ndarray, names: Sequence[Any]) -> None:
+    """Refuse auxiliary columns (n, c) that add nothing to others.
+
+    Several columns are cut into other cells than one, so that such a column would
+    change the environments.  One that is constant alone is refused by its cells.
+
+    Raises KerhrmError naming the first column that is constant, or an affine function
+    of one before it.
+    """
+    _, n_columns = z.shape
+    if n_columns == 1:
+        return
+    distinct: list[np.ndarray] = []
+    shown_names: list[str] = []
+    for j, name in enumerate(names):
+        shown_name = f"{j}" if name is None else shown(name)
+        column = f"auxiliary column {shown_name}"
+        values = z[:, j] - z[0, j]
+        largest = np.abs(values).max()
+        if largest == 0:
+            raise KerhrmError(f"{column} is constant", "leave it out")
+        # from 0 in the first row, of size 1, and positive in the first row that differs
+        values = values / largest
+        differs = values != 0
+        scaled = values * np.sign(values[differs][0])
+        for known, other in zip(distinct, shown_names, strict=True):
+            if np.abs(scaled - known).max() < ALIKE:
+                problem = f"{column} says what auxiliary column {other} says"
+                raise KerhrmError(problem, "leave one of them out")
+        distinct.append(scaled)
+        shown_names.append(shown_name)
 
 
 def telling_auxiliary(

@@ -163,3 +163,28 @@ def test_columns_are_those_of_the_fit_by_name(change: Any, words: str) -> None:
     with pytest.warns(DataWarning, match="have no names, here or in the fit"):
         proba = model.predict_environment_proba(table, auxiliary=unnamed)
     assert_array_equal(proba, model.environment_proba_)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([DAYS, np.zeros(300)], "auxiliary column 1 is constant; leave it out"),
+        ([["x"] * 300, DAYS], "auxiliary column 0 is constant; leave it out"),
+        ([ORDER, ORDER], "auxiliary column 1 says what auxiliary column 0 says; leave"),
+        ([ORDER, 7 - 2 * ORDER], "column 1 says what auxiliary column 0 says; leave"),
+        ([DAYS, ORDER % 2, IN_SECONDS], "column 2 says what auxiliary column 0 says"),
+    ],
+)
+def test_columns_that_add_nothing_to_others_are_refused(
+    columns: list[Any], message: str
+) -> None:
+    """Several columns are cut into other cells than one of them alone."""
+    together = pd.DataFrame(dict(enumerate(columns)))
+    with refusal(message):
+        trained(together)
+
+
+def test_names_of_columns_that_add_nothing_are_told() -> None:
+    together = pd.DataFrame({"day": DAYS, "time": IN_SECONDS})
+    with refusal("auxiliary column 'time' says what auxiliary column 'day' says"):
+        trained(together)
