@@ -17,7 +17,7 @@ import torch
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import InputTypeError, KerhrmError
 from kerhrm.given import LARGEST
 from kerhrm.tables.index import first_row
 from kerhrm.tables.polars import check_width
@@ -27,8 +27,10 @@ from kerhrm.tables.wording import counted
 def plain(values: Any, what: str) -> Any:
     """Values without tensors and masks: masked cells are NaN, or None among objects.
 
-    Raises KerhrmError if a tensor, or whole numbers of polars, cannot be read.
+    Raises KerhrmError if a tensor, or whole numbers of polars, cannot be read, or a
+    table of polars has no rows yet.
     """
+    refuse_lazy(values, what)
     if hasattr(values, "to_arrow"):  # of polars
         check_width(values, what)
     if isinstance(values, Tensor):
@@ -55,6 +57,15 @@ def plain(values: Any, what: str) -> Any:
     filled = cells.astype(float if numeric else object)
     filled[masked] = np.nan if numeric else None
     return filled
+
+
+def refuse_lazy(values: Any, what: str) -> None:
+    """Refuse a table of polars without rows, whose columns are not asked for: polars
+    would warn of what that costs."""
+    kind = type(values)
+    if hasattr(kind, "collect") and not hasattr(kind, "to_numpy"):
+        problem = f"{what} cannot be used: got a {kind.__name__}, which holds no rows"
+        raise InputTypeError(f"{problem} yet", f"give {what}.collect()")
 
 
 def is_frame(values: Any) -> bool:

@@ -18,6 +18,7 @@ from kerhrm.tables.arrays import (
     is_number,
     merges,
     plain,
+    refuse_lazy,
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
@@ -36,12 +37,11 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     ------
     KerhrmError
         Naming the column: text, a date, NaN, a masked cell, infinite or enormous
-        values, a repeated name.
-    ValueError, TypeError
-        scikit-learn's own, for other columns than in the fit.
+        values, a repeated name, or another column than in the fit.
     """
     if isinstance(X, LOADERS):
         X, _ = unloaded(X, needs_y=False)
+    refuse_lazy(X, "X")  # before its columns are asked for
     doubtful = "mM"
     if is_frame(X) and not isinstance(X, pd.DataFrame):
         check_cells(X, "X")
@@ -69,6 +69,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
             copy=True,
         )
     except (ValueError, TypeError, OverflowError) as error:
+        if refused := _other_columns(estimator, names, error):
+            raise refused from error
         raise _unreadable(X, error) from error
     # no negative zeros, which would compare differently as bytes
     x = np.asarray(x + 0.0)
@@ -95,6 +97,45 @@ def _check_column_order(estimator: Any, names: list[Any], *, reset: bool) -> Non
         problem = "the columns of X are in another order than in the fit"
         hint = f"give X[[{', '.join(known)}]], or X.to_numpy() if the order is right"
         raise KerhrmError(problem, shortened(hint, 300))
+
+
+def _other_columns(
+    estimator: Any, names: list[Any], error: Exception
+) -> KerhrmError | None:
+    """Error of columns by name, if scikit-learn's is one; its own lines follow, which
+    its checks of estimators look for."""
+    text = str(error)
+    if "feature names" not in text.casefold():
+        return None
+    if isinstance(error, TypeError):
+        kinds = {type(name).__name__: name for name in names}
+        examples = " and ".join(shown(name, 30) for name in kinds.values())
+        problem = f"names of columns must be all text or all numbers; got {examples}"
+        return InputTypeError(problem, "rename them, X.columns = [...]")
+    known = list(estimator.feature_names_in_)
+    missing = [name for name in known if name not in names]
+    others = [name for name in names if name not in known]
+    hint = "give X[list(model.feature_names_in_)]"
+    if missing:
+        problem = f"X has no column {_first(missing)} of the fit"
+        if others:
+            hint = f"it has {_first(others)}, which the fit had not"
+            hint += "; rename the columns as in the fit"
+        else:
+            hint = "add the column, or fit without it"
+    elif others:
+        problem = f"X has column {_first(others)}, which was not in the fit"
+    else:
+        problem = "the columns of X are in another order than in the fit"
+    lines = text.rstrip()
+    return KerhrmError(problem, f"{hint}\n{lines}\n")
+
+
+def _first(names: list[Any]) -> str:
+    """The first of some names, and how many more there are."""
+    first = shown(names[0])
+    n_more = len(names) - 1
+    return f"{first} and {n_more} more" if n_more else first
 
 
 def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
@@ -160,8 +201,6 @@ def _unreadable(X: Any, error: Exception) -> Exception:
     """Why a table cannot be read: the first cell that is no number, or scikit-learn's
     reason in one line."""
     text = str(error)
-    if "feature names" in text.casefold():  # scikit-learn's lists of columns
-        return error
     refuse_others(X)
     cells = hasattr(X, "iloc") or isinstance(error, ValueError)
     refusal = _not_a_number(X) if cells else None
@@ -177,9 +216,6 @@ def _unreadable(X: Any, error: Exception) -> Exception:
     if isinstance(X, pd.Series):
         reason = "got a Series instead of a table"
         hint = "give X.to_frame().T for one row, X.to_frame() for one column"
-    elif hasattr(X, "collect"):  # of polars
-        reason = "got a LazyFrame, which holds no rows yet"
-        hint = "give X.collect()"
     elif "Reshape your data" in text and isinstance(X, list | tuple):
         hint = "Reshape your data: [X] is one row, [[x] for x in X] is one column"
     elif "Reshape your data" in text:

@@ -109,7 +109,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises KerhrmError naming a column that is not there, or a value that is not
         of the kind that its column held in the fit.  Warns of a column of text none
-        of whose values the fit has seen.
+        of whose values the fit has seen, and of another one that is missing in every
+        row, and was in none of the fit.
         """
         check_is_fitted(self)
         table = named(X)
@@ -124,6 +125,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             values = _read(table, names, kind)
             if kind == "text":
                 _warn_of_unseen(values, names, part.categories_)
+            else:
+                _warn_of_missing(values, names, part.indicator_.features_)
             parts.append(part.transform(values))
         encoded = np.hstack(parts)
         return pd.DataFrame(encoded, table.index, self.names_)
@@ -152,6 +155,20 @@ def _warn_of_unseen(
         example = shown(column[0], 40)
         text = f"column {name!r} has no value that was in the fit, as {example}"
         warn(f"{text}; it had {had}: look at its spelling", DataWarning)
+
+
+def _warn_of_missing(
+    values: np.ndarray, names: Sequence[str], sometimes_missing: np.ndarray
+) -> None:
+    """Warn of columns of numbers (n, c) without a value, but for those of these numbers
+    (m,), which had missing values in the fit."""
+    known = np.ones(len(names), dtype=bool)
+    known[sometimes_missing] = False
+    without_values = np.isnan(values).all(axis=0)
+    for j in np.flatnonzero(known & without_values):
+        text = f"column {names[j]!r} has no value, and all had one in the fit"
+        hint = "its median there is taken; look at how the table was joined"
+        warn(f"{text}: {hint}", DataWarning)
 
 
 def _read(table: pd.DataFrame, names: Sequence[str], kind: str) -> np.ndarray:
