@@ -165,7 +165,7 @@ def _warn_of_missing(
     known = np.ones(len(names), dtype=bool)
     known[sometimes_missing] = False
     without_values = np.isnan(values).all(axis=0)
-    for j in np.flatnonzero(known & without_values):
+    for j in map(int, np.flatnonzero(known & without_values)):
         text = f"column {names[j]!r} has no value, and all had one in the fit"
         hint = "its median there is taken; look at how the table was joined"
         warn(f"{text}: {hint}", DataWarning)
