@@ -61,7 +61,7 @@ CASES = {
     ),
     "labels": (
         {"page.html"},
-        "--target klasse --drop y mehr --auxiliary tag nr --dates tag --html page.html",
+        "--target klasse --drop y mehr --auxiliary tag a --dates tag --html page.html",
     ),
 }
 
