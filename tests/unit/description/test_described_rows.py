@@ -17,14 +17,17 @@ def numbers(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
     """Rows of which no two are equal by chance, and their targets."""
     random = np.random.default_rng(3)
     x = random.normal(size=(n, 2))
-    return x, x[:, 0] + random.normal(size=n)
+    noise = random.normal(size=n)
+    return x, x[:, 0] + noise
 
 
 def categories(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Rows of which many are equal by chance, and their targets."""
     random = np.random.default_rng(3)
-    x = random.integers(0, 3, size=(n, 2)).astype(float)
-    return x, x[:, 0] + random.integers(0, 2, size=n)
+    drawn = random.integers(0, 3, size=(n, 2))
+    x = drawn.astype(float)
+    levels = random.integers(0, 2, size=n)
+    return x, x[:, 0] + levels
 
 
 def fields(rows: Any) -> dict[str, Any]:
@@ -37,14 +40,18 @@ def fields(rows: Any) -> dict[str, Any]:
 
 def test_copies_of_a_row_are_one_draw_with_a_weight() -> None:
     x, y = numbers()
-    times = np.random.default_rng(0).integers(1, 4, len(y))
-    weighted = sorted_rows(x, y, weights=times.astype(float))
-    repeated = sorted_rows(np.repeat(x, times, axis=0), np.repeat(y, times))
+    random = np.random.default_rng(0)
+    times = random.integers(1, 4, len(y))
+    weights = times.astype(float)
+    weighted = sorted_rows(x, y, weights=weights)
+    repeated_x = np.repeat(x, times, axis=0)
+    repeated_y = np.repeat(y, times)
+    repeated = sorted_rows(repeated_x, repeated_y)
     assert len(repeated.y) == len(y)
     for name, value in fields(weighted).items():
         assert_array_equal(fields(repeated)[name], value, err_msg=name)
     # every row of the table has the draw with its values
-    assert_array_equal(repeated.y[repeated.draws], np.repeat(y, times))
+    assert_array_equal(repeated.y[repeated.draws], repeated_y)
 
 
 def test_equal_rows_are_draws_where_categories_are_all_they_hold() -> None:
@@ -52,8 +59,12 @@ def test_equal_rows_are_draws_where_categories_are_all_they_hold() -> None:
     rows = sorted_rows(x, y)
     assert_array_equal(np.sort(rows.order), np.arange(len(y)))
     assert (rows.weights == 1).all()
-    table, counts = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)
-    weighted = sorted_rows(table[:, :2], table[:, 2], weights=counts.astype(float))
+    of_table = np.column_stack([x, y])
+    table, counts = np.unique(of_table, axis=0, return_counts=True)
+    different_x = table[:, :2]
+    different_y = table[:, 2]
+    weights = counts.astype(float)
+    weighted = sorted_rows(different_x, different_y, weights=weights)
     for name, value in fields(rows).items():
         assert_array_equal(fields(weighted)[name], value, err_msg=name)
 

@@ -19,7 +19,9 @@ COPIES = "are different: numbers of rows count these"
 def described(
     X: Any, y: Any, *, changes: dict[str, Any] | None = None, **given: Any
 ) -> Description:
-    model = KerHRMRegressor(**SMALL | (changes or {})).fit(X, y, **given)
+    parameters = SMALL | (changes or {})
+    model = KerHRMRegressor(**parameters)
+    model.fit(X, y, **given)
     return model.describe(stability=2)
 
 
@@ -37,8 +39,11 @@ def flipping(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
     """Two columns, and a slope that flips in a quarter of the rows."""
     random = np.random.default_rng(1)
     X = random.normal(size=(n, 2))
-    turn = np.where(random.random(n) < 0.25, -2, 2)
-    return X, X[:, 0] + turn * X[:, 1] + 0.3 * random.normal(size=n)
+    is_turned = random.random(n) < 0.25
+    slope = np.where(is_turned, -2, 2)
+    noise = 0.3 * random.normal(size=n)
+    y = X[:, 0] + slope * X[:, 1] + noise
+    return X, y
 
 
 def same_law(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +57,9 @@ def test_ten_copies_of_a_table_are_described_as_one() -> None:
     """Its dip, BIC, rules and intervals would else be those of ten times the rows."""
     X, y = same_law()
     single = described(X, y)
-    tenfold = described(np.tile(X, (10, 1)), np.tile(y, 10))
+    ten_times_x = np.tile(X, (10, 1))
+    ten_times_y = np.tile(y, 10)
+    tenfold = described(ten_times_x, ten_times_y)
     assert not single.detected
     assert lines(tenfold) == lines(single)
     told = [note for note in tenfold.notes if COPIES in note]
@@ -66,9 +73,12 @@ def test_ten_copies_of_a_table_are_described_as_one() -> None:
 
 def test_detected_environments_of_repeated_rows_are_those_of_weights() -> None:
     X, y = flipping()
-    times = np.random.default_rng(0).integers(1, 4, len(y))
+    random = np.random.default_rng(0)
+    times = random.integers(1, 4, len(y))
     weighted = described(X, y, sample_weight=times)
-    repeated = described(np.repeat(X, times, axis=0), np.repeat(y, times))
+    repeated_x = np.repeat(X, times, axis=0)
+    repeated_y = np.repeat(y, times)
+    repeated = described(repeated_x, repeated_y)
     assert weighted.detected
     assert weighted.split == "fit"
     assert lines(repeated) == lines(weighted)
@@ -79,9 +89,12 @@ def test_equal_draws_of_categories_are_as_many_rows_as_they_weigh() -> None:
     random = np.random.default_rng(3)
     X = random.integers(0, 3, size=(300, 2)).astype(float)
     y = X[:, 0] + random.integers(0, 2, size=300)
-    table, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    rows = np.column_stack([X, y])
+    table, counts = np.unique(rows, axis=0, return_counts=True)
     drawn = described(X, y)
-    weighted = described(table[:, :2], table[:, 2], sample_weight=counts)
+    different_x = table[:, :2]
+    different_y = table[:, 2]
+    weighted = described(different_x, different_y, sample_weight=counts)
     assert lines(weighted) == lines(drawn)
     assert weighted.stability == drawn.stability
     assert not any(COPIES in note for note in drawn.notes)
@@ -94,9 +107,10 @@ def test_copies_beside_an_auxiliary_column_are_copies_within_its_values() -> Non
     y = X[:, 0] + turn * X[:, 1] + 0.3 * np.random.default_rng(2).normal(size=300)
     anyway = {"pretest": False, "if_not_better": "fit"}
     single = described(X, y, auxiliary=year, changes=anyway)
-    doubled = described(
-        np.tile(X, (2, 1)), np.tile(y, 2), auxiliary=np.tile(year, 2), changes=anyway
-    )
+    twice_x = np.tile(X, (2, 1))
+    twice_y = np.tile(y, 2)
+    twice_year = np.tile(year, 2)
+    doubled = described(twice_x, twice_y, auxiliary=twice_year, changes=anyway)
     assert single.split == "fit"
     assert lines(doubled) == lines(single)
     assert doubled.stability == single.stability
