@@ -76,7 +76,7 @@ class DescribedRows:
         units = _units(distinct)
         order = _rows_of_draws(distinct, units)
         first_draws = np.cumsum(units) - units
-        draws = np.where(distinct.of < 0, -1, first_draws[distinct.of])
+        draws = np.where(distinct.numbers < 0, -1, first_draws[distinct.numbers])
         weights_of_draws = distinct.weights / units
         counts = np.repeat(weights_of_draws, units)
         return cls(
@@ -110,7 +110,7 @@ def _units(distinct: DistinctRows) -> np.ndarray:
     """Draws (m,) that distinct rows stand for."""
     units = distinct.units
     n_draws = int(units.sum())
-    most = max(MOST_DRAWS, len(distinct.of))
+    most = max(MOST_DRAWS, len(distinct.numbers))
     if n_draws <= most:
         return units
     parts = np.ceil(units * (most / n_draws))
@@ -119,8 +119,8 @@ def _units(distinct: DistinctRows) -> np.ndarray:
 
 def _rows_of_draws(distinct: DistinctRows, units: np.ndarray) -> np.ndarray:
     """Row of the table for each draw (n,), those of a distinct row in turn."""
-    counted = np.flatnonzero(distinct.of >= 0)
-    numbers = distinct.of[counted]
+    counted = np.flatnonzero(distinct.numbers >= 0)
+    numbers = distinct.numbers[counted]
     in_order = np.argsort(numbers, kind="stable")
     by_distinct = counted[in_order]
     n_rows = np.bincount(numbers)

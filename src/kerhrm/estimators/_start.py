@@ -93,7 +93,7 @@ class ReadRows:
     validation: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         x: np.ndarray,
         target: np.ndarray,
@@ -114,7 +114,7 @@ class ReadRows:
         """The same rows; those that differ in auxiliary columns alone are equal."""
         if self.z is None:
             return self
-        rows = self.of(
+        rows = self.from_arrays(
             self.x,
             self.target,
             self.weights,
@@ -160,7 +160,9 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
         check_auxiliary(z, names)
         if text := telling_auxiliary(z, target, names, estimator._task):
             warn(text, DataWarning)
-    rows = ReadRows.of(x, target, weights, environments=environments, z=z, fixed=fixed)
+    rows = ReadRows.from_arrays(
+        x, target, weights, environments=environments, z=z, fixed=fixed
+    )
     _check_different(rows, estimator._task)
     estimator.seed_ = draw_seed(estimator.random_state)
     if given.validation is not None:

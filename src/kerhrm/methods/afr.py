@@ -49,11 +49,11 @@ TOLERANCE = 1e-10  #: of the decrease that a step of Newton's method promises
 
 def train_afr(inputs: Inputs, options: AFROptions) -> Fitted:
     """Train by ERM, and retrain the last layer on other points."""
-    LastLayer.of(inputs.network)  # refuses other networks before any training
+    LastLayer.from_network(inputs.network)  # refuses other networks before any training
     held_out = hold_out(inputs, options.share, "afr")
     kept = ~held_out
     base = train_erm_on(inputs, kept, options, options.loss)
-    last = LastLayer.of(base)
+    last = LastLayer.from_network(base)
     x = inputs.x[held_out]
     y = inputs.y[held_out].double()
     z = last.features(x)

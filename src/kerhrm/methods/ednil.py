@@ -56,7 +56,7 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
     of_heads = heads_at(heads, inputs.x)
     inference = pretrained(heads, of_heads, inputs, options)
     device = inputs.x.device
-    invariant = Descent.of(inputs.network, device, options.learning_rate)
+    invariant = Descent.start(inputs.network, device, options.learning_rate)
     outputs = inputs.network.at(inputs.x)
     looks: list[BestWeights[Network]] = []
     last = options.rounds - 1
@@ -140,7 +140,7 @@ def with_heads(network: Network, count: int, seed: int) -> MLP:
 
     Raises KerhrmError if the network is no perceptron.
     """
-    last = LastLayer.of(network)
+    last = LastLayer.from_network(network)
     *hidden, (weight, _) = last.network.layers
     number = len(hidden)
     _, width = weight.shape
@@ -172,7 +172,7 @@ def pretrained(
     ``outputs`` are those of :func:`kerhrm.networks.heads.heads_at`.
     """
     device = inputs.x.device
-    first = Descent.of(heads, device, options.learning_rate)
+    first = Descent.start(heads, device, options.learning_rate)
 
     def risk() -> Tensor:
         losses = head_losses(outputs(first.network), inputs.y)
@@ -181,7 +181,7 @@ def pretrained(
         return risk_of_head + decay(first.network, options.weight_decay)
 
     first.run(risk, options.reference_steps)
-    return Descent.of(first.network, device, options.learning_rate)
+    return Descent.start(first.network, device, options.learning_rate)
 
 
 def probabilities(losses: Tensor, temperature: float) -> Tensor:

@@ -63,7 +63,7 @@ class Candidate:
 
 def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
     """Retrain the last layer on extreme losses; inferred environments validate."""
-    LastLayer.of(inputs.network)  # refuses other networks before any training
+    LastLayer.from_network(inputs.network)  # refuses other networks before any training
     held_out = hold_out(inputs, options.share, "evals")
     kept = ~held_out
     base = train_erm_on(inputs, kept, options, "logistic")
@@ -109,7 +109,7 @@ def candidates(
 
     A network that diverged is the only candidate: it has no features.
     """
-    last = LastLayer.of(base)
+    last = LastLayer.from_network(base)
     with_constant = last.features(x)
     z = with_constant[:, :-1]
     if not z.isfinite().all():

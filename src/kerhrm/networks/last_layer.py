@@ -26,7 +26,7 @@ class LastLayer:
     network: MLP
 
     @classmethod
-    def of(cls, network: Network) -> Self:
+    def from_network(cls, network: Network) -> Self:
         """Take a network apart; :class:`KerhrmError` if it is no perceptron."""
         if not isinstance(network, MLP):
             module = getattr(network, "module", network)

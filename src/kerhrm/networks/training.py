@@ -293,7 +293,7 @@ class Descent(Generic[N]):
     optimiser: Adam
 
     @classmethod
-    def of(cls, network: N, device: torch.device, rate: float) -> "Descent[N]":
+    def start(cls, network: N, device: torch.device, rate: float) -> "Descent[N]":
         """Train a copy of a network."""
         copy = network.trainable(device)
         weights = list(copy.weights.values())

@@ -70,7 +70,7 @@ _DRESSED = re.compile(
 
 def almost_numbers(column: pd.Series) -> str | None:
     """Say why a column of text does not hold numbers, if most of its cells do."""
-    words = Words.of(column)
+    words = Words.from_column(column)
     known = words.known(NO_NUMBER)
     others = [word for word in known if not _is_number(word)]
     most = (1 - ALMOST) * words.rows(known)
@@ -117,7 +117,7 @@ def _is_number(word: str) -> bool:
 
 def almost_dates(column: pd.Series) -> str | None:
     """Say why a column of text does not hold dates, if most of its words do."""
-    words = Words.of(column)
+    words = Words.from_column(column)
     known = words.known(NO_NUMBER)
     if not known:
         return None

@@ -306,7 +306,7 @@ def _check_no_dates(values: pd.Series, where: str) -> None:
     """Refuse dates as text, which have an order that categories lack."""
     if pd.api.types.infer_dtype(values, skipna=False) != "string":
         return
-    words = Words.of(values).known(NO_NUMBER)
+    words = Words.from_column(values).known(NO_NUMBER)
     ways = readings(words)
     if not ways:
         return

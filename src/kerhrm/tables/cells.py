@@ -59,7 +59,7 @@ class Words(NamedTuple):
     words: list[str]
 
     @classmethod
-    def of(cls, column: pd.Series) -> "Words":
+    def from_column(cls, column: pd.Series) -> "Words":
         """Words of a column; numbers among text by their digits."""
         text = column.map(str, na_action="ignore")
         codes, written = pd.factorize(text)
@@ -122,7 +122,7 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
     signs = {}
     for name, column in values.items():
         if is_text(column):
-            words = Words.of(column)
+            words = Words.from_column(column)
             texts[name] = words
             signs[name] = decimal_signs(words.known(NO_NUMBER))
     usual = decimal or _usual_sign(signs.values())
@@ -189,7 +189,7 @@ def like_codes(table: pd.DataFrame) -> list[int]:
     """Columns of text that are numbers, some of which are written as codes are."""
     codes = []
     for place, (_, column) in enumerate(table.items()):
-        known = Words.of(column).known(NO_NUMBER)
+        known = Words.from_column(column).known(NO_NUMBER)
         written_as_codes = any(_LIKE_CODE.match(word) for word in known)
         if written_as_codes and decimal_signs(known):
             codes.append(place)

@@ -53,7 +53,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     if column.dtype.kind == "M":
         return pd.to_datetime(column, utc=True), ""
     spelled = column.map(_date_text, na_action="ignore")
-    words = Words.of(spelled)
+    words = Words.from_column(spelled)
     known = words.known(NO_NUMBER)
     absent = words.absent(NO_NUMBER)
     if not known:
@@ -104,7 +104,7 @@ def date_options(column: pd.Series) -> str | None:
 
     Quoted for a shell.
     """
-    words = Words.of(column).known(NO_NUMBER)
+    words = Words.from_column(column).known(NO_NUMBER)
     ways = readings(words)
     if not ways:
         return None

@@ -13,7 +13,7 @@ def shows_comma(table: pd.DataFrame) -> bool:
     for _, column in table.items():
         if not is_text(column):
             continue
-        known = Words.of(column).known(NO_NUMBER)
+        known = Words.from_column(column).known(NO_NUMBER)
         if decimal_signs(known) == {","}:
             return True
     return False
@@ -57,7 +57,7 @@ def check_decimal(table: pd.DataFrame) -> None:
     for name, column in table.items():
         if not is_text(column):
             continue
-        words = Words.of(column).known(NO_NUMBER)
+        words = Words.from_column(column).known(NO_NUMBER)
         signs = decimal_signs(words)
         if len(signs) == 1:
             certain |= signs

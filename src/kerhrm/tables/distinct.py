@@ -39,8 +39,8 @@ class DistinctRows:
     ----------
     first : ndarray, (m,), int64
         A row of the table that has these values.
-    of : ndarray, (n,), int64
-        Distinct row of each row of the table; -1 for one of weight 0.
+    numbers : ndarray, (n,), int64
+        Number of the distinct row of each row of the table; -1 for one of weight 0.
     weights : ndarray, (m,), float64
         Sums of the rows' weights.
     units : ndarray, (m,), int64
@@ -48,7 +48,7 @@ class DistinctRows:
     """
 
     first: np.ndarray
-    of: np.ndarray
+    numbers: np.ndarray
     weights: np.ndarray
     units: np.ndarray
 
@@ -70,12 +70,12 @@ class DistinctRows:
         order = counted[by_key]
         in_order = table[order]
         new = _unlike_the_one_before(in_order)
-        of = np.full(n, -1)
+        numbers = np.full(n, -1)
         numbers_from_one = np.cumsum(new)
-        of[order] = numbers_from_one - 1
+        numbers[order] = numbers_from_one - 1
         first = order[new]
         n_distinct = len(first)
-        numbers_in_order = of[order]
+        numbers_in_order = numbers[order]
         weights_in_order = weights[order]
         sums = np.bincount(numbers_in_order, weights_in_order, minlength=n_distinct)
         units = np.ones(n_distinct, dtype=np.int64)
@@ -86,7 +86,7 @@ class DistinctRows:
             share = min(1.0, affordable)
             parts = np.ceil((1 - ROUNDING) * share * draws)
             units = parts.astype(np.int64)
-        return cls(first, of, sums, units)
+        return cls(first, numbers, sums, units)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -186,13 +186,13 @@ def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
     their inputs, so that equal ones are neighbours.
     """
     new = _unlike_the_one_before(x)
-    of = np.cumsum(new) - 1  # different inputs of every row
+    different_inputs = np.cumsum(new) - 1  # of every row
     _, codes = np.unique(target, return_inverse=True)
-    pairs = np.column_stack([of, codes])
+    pairs = np.column_stack([different_inputs, codes])
     distinct_pairs = np.unique(pairs, axis=0)
     inputs_of_pairs = distinct_pairs[:, 0]
     n_targets = np.bincount(inputs_of_pairs)
-    several = n_targets[of] > 1
+    several = n_targets[different_inputs] > 1
     shared = int(several.sum())
     n = len(x)
     if shared <= REPEATED * n or alike_by_chance(x[new]):

@@ -68,13 +68,13 @@ def split_rows(
     held_out = np.zeros_like(units)
     if hold_out:
         n_distinct = len(units)
-        of = np.repeat(np.arange(n_distinct), units)
+        row_of_unit = np.repeat(np.arange(n_distinct), units)
         codes = None
         if task == "classification":
             _, classes = np.unique(targets, return_inverse=True)
-            codes = classes[of]
+            codes = classes[row_of_unit]
         _, validating = split(n, fraction, codes)
-        held_out = np.bincount(of[validating], minlength=n_distinct)
+        held_out = np.bincount(row_of_unit[validating], minlength=n_distinct)
         trained = np.unique(targets[held_out < units])
         if task == "classification" and len(trained) < 2:
             problem = "the training rows have only one class"
@@ -111,8 +111,8 @@ def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     train_units = None
     if units.max() > 1:
         train_units = units[train].astype(float)
-    without_weight = distinct.of < 0
-    positions = np.where(without_weight, -1, points[distinct.of])
+    without_weight = distinct.numbers < 0
+    positions = np.where(without_weight, -1, points[distinct.numbers])
     return Split(
         train=distinct.first[train],
         held_out=distinct.first[others],
@@ -126,16 +126,16 @@ def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
 def _all_rows(distinct: DistinctRows, held_out: np.ndarray) -> Split:
     """All rows, those that are equal next to each other; rows of so many units (m,) of
     a distinct row validate."""
-    rows = np.argsort(distinct.of, kind="stable")
-    of = distinct.of[rows]
-    first_equal = np.searchsorted(of, of)
-    row_numbers = np.arange(len(of))
+    rows = np.argsort(distinct.numbers, kind="stable")
+    equal_to = distinct.numbers[rows]
+    first_equal = np.searchsorted(equal_to, equal_to)
+    row_numbers = np.arange(len(equal_to))
     number = row_numbers - first_equal  # among its equals
     in_training = distinct.units - held_out
-    n_train = in_training[of]
-    n_held_out = held_out[of]
+    n_train = in_training[equal_to]
+    n_held_out = held_out[equal_to]
     whole = n_held_out == 0
-    units_of_rows = distinct.units[of]
+    units_of_rows = distinct.units[equal_to]
     several = units_of_rows > 1
     trains = np.where(several, number < n_train, whole)
     train = rows[trains]

@@ -25,7 +25,7 @@ def correction(words: Sequence[str]) -> str:
 
 def doubtful_words(column: pd.Series) -> str | None:
     """Say which words of a column differ in case alone, or name totals."""
-    words = Words.of(column)
+    words = Words.from_column(column)
     known = words.known(NO_NUMBER)
     texts = [case_variants(known)]
     totals = total_words(known)

@@ -23,7 +23,7 @@ probability = st.floats(0.001, 0.999)
 probabilities = st.lists(probability, min_size=1, max_size=8)
 
 
-def of(p: float) -> Comparison:
+def with_p_value(p: float) -> Comparison:
     """A single test with that p-value of the one-sided test for the claim."""
     return Comparison(
         estimate=1.0,
@@ -109,20 +109,20 @@ def test_a_single_seed_is_no_evidence() -> None:
 
 @given(probabilities)
 def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> None:
-    parts = [of(p) for p in ps]
+    parts = [with_p_value(p) for p in ps]
     whole = all_of(parts)
     least_sure = max(ps)
     assert whole.p_for == least_sure
     bound = len(ps) * (1 - least_sure)
     expected = min(1, bound)
     assert whole.p_against == pytest.approx(expected)
-    assert whole.measure == of(least_sure).measure
+    assert whole.measure == with_p_value(least_sure).measure
     assert whole.tests == len(ps)
 
 
 @given(probabilities)
 def test_one_of_many_is_bonferronis(ps: list[float]) -> None:
-    parts = [of(p) for p in ps]
+    parts = [with_p_value(p) for p in ps]
     whole = at_least(1, parts)
     bound = len(ps) * min(ps)
     expected = min(1, bound)
@@ -156,8 +156,8 @@ def test_false_alarms_of_a_partial_conjunction(
 
 
 def test_tests_of_groups_are_counted() -> None:
-    first = all_of([of(0.001), of(0.5)])
-    second = all_of([of(0.999), of(0.01)])
+    first = all_of([with_p_value(0.001), with_p_value(0.5)])
+    second = all_of([with_p_value(0.999), with_p_value(0.01)])
     whole = at_least(1, [first, second])
     assert whole.tests == 4
     assert whole.tests_for == 2
@@ -167,7 +167,7 @@ def test_tests_of_groups_are_counted() -> None:
 def test_a_test_without_a_result_leaves_the_whole_without_one() -> None:
     nan = float("nan")
     without_result = more("", [nan, 1.0])
-    whole = all_of([of(0.001), without_result])
+    whole = all_of([with_p_value(0.001), without_result])
     assert np.isnan(whole.p)
 
 

@@ -41,7 +41,7 @@ def parts(inputs: Inputs, options: AFROptions) -> tuple[LastLayer, Tensor, Tenso
     """ERM's last layer, and features and labels of the points held out."""
     held_out = hold_out(inputs, options.share, "afr")
     network = train_erm_on(inputs, ~held_out, options, options.loss)
-    last = LastLayer.of(network)
+    last = LastLayer.from_network(network)
     features = last.features(inputs.x[held_out])
     labels = inputs.y[held_out]
     return last, features, labels.double()
@@ -51,7 +51,7 @@ def test_a_network_is_its_last_layer_of_its_features(draw: Draw) -> None:
     every_depth = ((), (16,), (8, 6))
     for widths in every_depth:
         inputs = draw(n=40, widths=widths)
-        last = LastLayer.of(inputs.network)
+        last = LastLayer.from_network(inputs.network)
         features = last.features(inputs.x)
         outputs = features @ last.coefficients
         expected = inputs.network(inputs.x)
@@ -111,7 +111,7 @@ def test_the_logistic_minimum_is_that_of_a_softmax_with_two_rows(
     negative, positive = rows.detach()
     difference = positive - negative
     # as the float32 weights of a network hold it
-    held_network = LastLayer.of(last.network)
+    held_network = LastLayer.from_network(last.network)
     expected = held_network.features(inputs.x) @ difference
     outputs = retrained(inputs, options)
     expected = expected.float()

@@ -181,9 +181,9 @@ def test_distinct_rows_are_those_of_any_order(drawn: Any, random: Any) -> None:
     totals = dict(zip(found, distinct.weights, strict=True))
     assert totals == expected
 
-    counted = distinct.of >= 0
+    counted = distinct.numbers >= 0
     assert_array_equal(counted, weights > 0)
-    first_of_counted = distinct.first[distinct.of[counted]]
+    first_of_counted = distinct.first[distinct.numbers[counted]]
     assert_array_equal(values[first_of_counted], values[counted])
 
     n_rows = len(table)
