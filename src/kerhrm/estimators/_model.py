@@ -37,7 +37,7 @@ from kerhrm.estimators._steps import (
 from kerhrm.memory import keeping
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.progress import shown_if
-from kerhrm.tables.auxiliary import CATEGORIES
+from kerhrm.tables.auxiliary_column import CATEGORIES
 
 #: parameters that a fit to other rows takes as they are then
 OF_MACHINE = frozenset({"random_state", "device", "n_jobs"})

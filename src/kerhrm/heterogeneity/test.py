@@ -50,7 +50,8 @@ from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.given import LARGEST, check_order
+from kerhrm.given import check_order
+from kerhrm.heterogeneity.arguments import check_number, check_points, numbers_of
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
 from kerhrm.heterogeneity.result import (
     MIN_POINTS,
@@ -132,15 +133,15 @@ def test_heterogeneity(
         x = features
     for table, other, what in ((features, y, "y"), (features, x, "x")):
         check_order(table, other, what)
-    features = _numbers("features", features)
-    x = _numbers("x", x)
-    y = _numbers("y", y, ensure_2d=False)
+    features = numbers_of("features", features)
+    x = numbers_of("x", x)
+    y = numbers_of("y", y, ensure_2d=False)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    _check(features, x, y)
+    check_points(features, x, y)
     points = np.column_stack([features, x, y])
     different = _different(points)
-    _check_number(len(different), len(y))
+    check_number(len(different), len(y))
     features = features[different]
     x = x[different]
     y = y[different]
@@ -329,64 +330,3 @@ def leading(x: np.ndarray, most: int) -> np.ndarray:
 
 for _function in (test_heterogeneity, test_problem, test_rows, test_table):
     _function.__test__ = False  # type: ignore[union-attr]  # not a test of pytest's
-
-
-def _numbers(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
-    """An argument in double precision, with NaN in masked cells; refuse text."""
-    # scikit-learn takes a second to import, and most methods do without
-    from kerhrm.scikit_learn import check_array
-
-    hint = "give numbers of n rows and k columns"
-    try:
-        if isinstance(array, Tensor):
-            array = array.detach().double().cpu().numpy()
-        if np.asarray(array).dtype.kind in "OUS":
-            hint = "encode text first; labels of a class cannot be tested"
-        if np.ma.is_masked(array):
-            numbers = array.astype(float)
-            array = np.ma.filled(numbers, np.nan)
-        return check_array(array, dtype=np.float64, ensure_2d=ensure_2d)
-    except (ValueError, TypeError) as error:
-        lines = str(error).split("\n")
-        first_line, *_ = lines
-        problem = f"{name} must hold numbers ({first_line})"
-        raise KerhrmError(problem, hint) from error
-
-
-def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    """Refuse arrays of other lengths, of values that are not finite or enormous, or of
-    features that do not vary."""
-    n = len(features)
-    if len(x) != n or y.shape != (n,):
-        shapes = f"features {features.shape}, inputs {x.shape}, labels {y.shape}"
-        problem = f"{shapes} do not fit"
-        raise KerhrmError(problem, "give one row of each for every point")
-    column = y[:, None]
-    arrays = {"features": features, "x": x, "y": column}
-    for name, array in arrays.items():
-        finite_cells = np.isfinite(array)
-        small_cells = np.abs(array) < LARGEST
-        finite = finite_cells.all(axis=1)
-        small = small_cells.all(axis=1)
-        if not finite.all():
-            row = f"row {finite.argmin()} (counted from 0)"
-            problem = f"{name} must be finite; {row} is not"
-            raise KerhrmError(problem, "drop such rows")
-        if not small.all():
-            row = f"row {small.argmin()} (counted from 0)"
-            problem = f"{name} must be below {LARGEST:g} in size; {row} is not"
-            raise KerhrmError(problem, "divide by a constant, or drop such rows")
-    if not features.any():
-        raise KerhrmError("features are all zero", "give columns that vary")
-    if not np.ptp(features, axis=0).any():
-        raise KerhrmError("features are all constant", "give columns that vary")
-
-
-def _check_number(n: int, n_given: int) -> None:
-    """Refuse too few points, n different ones of so many."""
-    if n < MIN_POINTS:
-        problem = f"n={n} points are too few to test"
-        if n < n_given:
-            problem = f"n={n} different points are too few to test"
-            problem += f"; the others of {n_given} repeat them"
-        raise KerhrmError(problem, f"use {MIN_POINTS} or more")

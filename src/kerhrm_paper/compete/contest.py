@@ -19,11 +19,13 @@ from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import write_text
 from kerhrm.plugins import PLACES
 from kerhrm_paper.compete import template
+from kerhrm_paper.compete.candidates import candidates_table
 from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.method_file import load_method
 from kerhrm_paper.compete.outcome import REFERENCE, Outcome
-from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
+from kerhrm_paper.compete.page import ranking_page
 from kerhrm_paper.compete.published import published_scores
+from kerhrm_paper.compete.results import Results, sentences
 from kerhrm_paper.compete.searched import (
     all_failed,
     at_edges,

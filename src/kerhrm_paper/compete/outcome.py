@@ -9,7 +9,6 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.method_file import MethodFile
-from kerhrm_paper.compete.page import Results
 from kerhrm_paper.compete.published import published_fits
 from kerhrm_paper.compete.ranks import (
     Fits,
@@ -19,6 +18,7 @@ from kerhrm_paper.compete.ranks import (
     shared,
     unranked,
 )
+from kerhrm_paper.compete.results import Results
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.mark import FULL
 from kerhrm_paper.config.views import Cell

@@ -1,28 +1,17 @@
 """The page that ranks a method among the published ones."""
 
 import base64
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from kerhrm_paper.compete.ranks import FEWEST
-from kerhrm_paper.compete.searched import criteria
+from kerhrm_paper.compete.results import WORDS, Results, answers
 from kerhrm_paper.reporting.page import framed, page
 from kerhrm_paper.runs.limited import in_words
 
-#: metrics in words
-WORDS = {
-    "test_acc": "test accuracy",
-    "worst_acc": "worst accuracy",
-    "mean_error": "mean error",
-    "worst_error": "worst error",
-    "mse": "mean squared error",
-}
 TOO_FEW = "too few seeds"  #: outcome of a comparison
 LEAST_P = 1e-4  #: that has digits
 #: what the seconds in a table are
@@ -30,82 +19,6 @@ SECONDS = (
     "Seconds a fit include a share of the start of Python, which takes several seconds "
     "and rules those of small fits."
 )
-
-
-@dataclass(frozen=True)
-class Results:
-    """What the page shows.
-
-    Attributes
-    ----------
-    titles : sequence of str
-        Rows of the method.
-    minutes : float
-        Limit of a fit.
-    ranks : DataFrame
-        Of :func:`kerhrm_paper.compete.ranks.ranks`.
-    tables : mapping of str to str
-        Titles of the tables by name.
-    comparisons : DataFrame
-        Of KerHRM with the method, by table.
-    candidates : DataFrame
-        Candidates of the search by data set; empty if there was none.
-    notices : sequence of str
-        What a reader has to know of the numbers.
-    figures : mapping of str to Path
-        Images (PNG) with all methods, by table.
-    unranked : mapping of str to str
-        Why tables have no ranks, by name.
-    failures : mapping of (str, str) to str
-        Why a row of the method lacks values in a table without ranks, by both names.
-    missing : mapping of str to sequence of str
-        Methods that a table has at the preset fresh alone.
-    failed_candidates : sequence of str
-        Why some candidates have no score.
-    caution : str
-        Why the ranks say nothing, which has to be read first; empty if they do.
-    """
-
-    titles: Sequence[str]
-    minutes: float
-    ranks: pd.DataFrame
-    tables: Mapping[str, str]
-    comparisons: pd.DataFrame
-    candidates: pd.DataFrame
-    notices: Sequence[str] = ()
-    figures: Mapping[str, Path] = field(default_factory=dict)
-    unranked: Mapping[str, str] = field(default_factory=dict)
-    failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    failed_candidates: Sequence[str] = ()
-    caution: str = ""
-
-
-def sentences(results: Results) -> list[str]:
-    """What a terminal shows: a caution, if there is one, and the answers."""
-    return [*filter(None, [results.caution]), *answers(results)]
-
-
-def answers(results: Results) -> list[str]:
-    """The answer for each table, in a line."""
-    lines = []
-    is_own = results.ranks["method"].isin(results.titles)
-    own = results.ranks[is_own]
-    for row in own.to_dict("records"):
-        start = f"{row['table']}: {row['method']}"
-        if row["reason"]:
-            lines.append(f"{start} has no rank: {row['reason']}.")
-            continue
-        of = f"of {row['n_methods']}"
-        text = f"{start} is number {row['rank']} {of} by {WORDS[row['metric']]}"
-        text += f" ({row['mean']:.3f})"
-        if row["worst_metric"]:
-            text += f" and number {row['worst_rank']} {of} by"
-            text += f" {WORDS[row['worst_metric']]} ({row['worst']:.3f})"
-        lines.append(f"{text}.")
-    for (table, title), reason in results.failures.items():
-        lines.append(f"{table}: {title} has failed: {reason}.")
-    return lines
 
 
 def ranking_page(results: Results) -> str:
@@ -315,38 +228,3 @@ def _interval(row: Mapping[str, Any], mean: str, low: str, high: str) -> str:
     if pd.isna(row[low]):
         return f"{row[mean]:.3f}"
     return f"{row[mean]:.3f} [{row[low]:.3f}, {row[high]:.3f}]"
-
-
-def candidates_table(scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Candidates of all searches as the page shows them.
-
-    Parameters
-    ----------
-    scores : mapping of str to DataFrame
-        Scores of the candidates by data set, of
-        :func:`kerhrm_paper.evaluation.selection.search`.
-    """
-    rows = []
-    for data, frame in scores.items():
-        names = criteria(frame)
-        winners = {name: frame[name].idxmax() for name in names}
-        for number, candidate in frame.iterrows():
-            options = json.loads(candidate["options"])
-            row = {"data": data, "options": _worded(options)}
-            for name in names:
-                is_winner = number == winners[name]
-                row[name] = _score(candidate[name], is_winner)
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _score(score: float, is_selected: bool) -> str:
-    """Score of a candidate, marked if a criterion selects it."""
-    if score == float("-inf"):
-        return "failed"
-    return f"{score:.4f} \N{LEFTWARDS ARROW}" if is_selected else f"{score:.4f}"
-
-
-def _worded(options: Mapping[str, Any]) -> str:
-    texts = [f"{key}={value}" for key, value in options.items()]
-    return ", ".join(texts)

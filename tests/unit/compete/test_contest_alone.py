@@ -12,8 +12,8 @@ from refusals import refusal
 
 from kerhrm_paper.compete import contest
 from kerhrm_paper.compete.outcome import Outcome
-from kerhrm_paper.compete.page import Results
 from kerhrm_paper.compete.ranks import COLUMNS
+from kerhrm_paper.compete.results import Results
 from kerhrm_paper.runs.locks import acquire
 
 ROOT = Path(__file__).parents[3]

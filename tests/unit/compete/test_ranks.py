@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from kerhrm_paper.compete.page import Results, candidates_table, ranking_page, sentences
+from kerhrm_paper.compete.candidates import candidates_table
+from kerhrm_paper.compete.page import ranking_page
 from kerhrm_paper.compete.published import published_fits
 from kerhrm_paper.compete.ranks import Fits, failures, ranks, seconds_a_fit, unranked
+from kerhrm_paper.compete.results import Results, sentences
 from kerhrm_paper.evaluation.score_rows import COLUMNS
 from kerhrm_paper.evaluation.statistics import summarise
 from kerhrm_paper.reporting.run import Run
