@@ -111,9 +111,11 @@ def tested(prepared: Prepared) -> HeterogeneityResult | None:
     if prepared.rows.validation is None:
         x = torch.cat([x, inputs.x_validation])
         y = torch.cat([y, inputs.y_validation])
+    distinct = prepared.rows.distinct
+    points = prepared.positions[distinct.first]
     table = x.double().cpu().numpy()
     target = y.double().cpu().numpy()
-    return test_table(table, target, options)
+    return test_table(table[points], target[points], options, draws=distinct.units)
 
 
 def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:

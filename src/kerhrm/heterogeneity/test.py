@@ -52,6 +52,7 @@ from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.given import check_order
 from kerhrm.heterogeneity.arguments import check_number, check_points, numbers_of
+from kerhrm.heterogeneity.chance import few_categories
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
 from kerhrm.heterogeneity.result import (
     MIN_POINTS,
@@ -77,7 +78,8 @@ def test_heterogeneity(
     """Test one data set for environments.
 
     Equal points, with their label, are one: a copy is no further draw, and its
-    residual would be that of its original.
+    residual would be that of its original.  Where a few categories are all that points
+    hold, equal ones are draws.
 
     Parameters
     ----------
@@ -140,20 +142,17 @@ def test_heterogeneity(
         y = y[:, 0]
     check_points(features, x, y)
     points = np.column_stack([features, x, y])
-    different = _different(points)
-    check_number(len(different), len(y))
-    features = features[different]
-    x = x[different]
-    y = y[different]
+    _, first = np.unique(points, axis=0, return_index=True)
+    draws = np.arange(len(y))
+    if not few_categories(np.column_stack([x, y])[first]):
+        draws = np.sort(first)
+    check_number(len(draws), len(y))
+    features = features[draws]
+    x = x[draws]
+    y = y[draws]
     constant = np.ones((len(y), 1))
     varying = np.column_stack([constant, _without_units(features)])
     return _tested(varying, _without_units(y), _without_units(x), options, int(seed))
-
-
-def _different(table: np.ndarray) -> np.ndarray:
-    """Numbers (m,) of rows (n, c) that no row before them equals, ascending."""
-    _, first = np.unique(table, axis=0, return_index=True)
-    return np.sort(first)
 
 
 def _without_units(values: np.ndarray) -> np.ndarray:
@@ -224,7 +223,7 @@ def test_problem(
 ) -> HeterogeneityResult:
     """Test the training points x (n, d) of a problem, of copies in a row one.
 
-    Points are draws.
+    Points are draws; where they hold a few categories alone, copies are, too.
     """
     labels = problem.y.to(x)
     with_labels = torch.column_stack([x, labels])
@@ -233,6 +232,8 @@ def test_problem(
     differs = differ.any(1)
     is_first = np.append(True, differs)
     rows = np.flatnonzero(is_first)
+    if few_categories(points[rows]):
+        rows = np.arange(len(points))
     weights = problem.counts[0]
     counts = weights.cpu().numpy()
     floor = NO_WEIGHT * len(points)
@@ -283,9 +284,15 @@ def test_rows(
 
 
 def test_table(
-    x: np.ndarray, y: np.ndarray, options: HeterogeneityOptions
+    x: np.ndarray,
+    y: np.ndarray,
+    options: HeterogeneityOptions,
+    draws: np.ndarray | None = None,
 ) -> HeterogeneityResult:
     """Test the rows x (n, d), with labels (n,), of a table, of equal ones one.
+
+    Where a few categories are all that rows hold, each stands for so many ``draws``
+    (n,), whole numbers; None: one.
 
     Nothing depends on a seed or on the rows' order.  Environments may differ in the
     inputs' coefficients and the constant; where there are not ten points for each, in
@@ -294,15 +301,20 @@ def test_table(
     from kerhrm.heterogeneity.residuals import beside_atom
 
     with_labels = np.column_stack([y, x])
-    points = np.unique(with_labels, axis=0)
-    n = len(points)
+    different, numbers = np.unique(with_labels, axis=0, return_inverse=True)
+    rows = np.arange(len(different))
+    if few_categories(different):
+        n_draws = np.bincount(numbers, draws).astype(np.int64)
+        rows = np.repeat(rows, n_draws)
+    n = len(rows)
     if n < MIN_POINTS:
         return impossible(options.n_permutations)
     if n > MAX_TESTED:
         random = stream(0, "heterogeneity", "rows")
         drawn = random.choice(n, MAX_TESTED, replace=False)
         kept = np.sort(drawn)
-        points = points[kept]
+        rows = rows[kept]
+    points = different[rows]
     labels = points[:, 0]
     inputs = points[:, 1:]
     beside = beside_atom(labels)

@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 
 from kerhrm.algorithm.records import NO_WEIGHT
+from kerhrm.heterogeneity.chance import expected_pairs
 
 #: of all rows; where weights are larger, a unit weighs more
 MAX_UNITS = 10_000_000
@@ -136,15 +137,7 @@ def alike_by_chance(table: np.ndarray) -> bool:
     or where there are few distinct rows: without draws on both sides nothing could be
     validated.
     """
-    m = len(table)
-    ordered_pairs = m * (m - 1)
-    pairs = ordered_pairs / 2
-    for column in table.T:
-        _, counts = np.unique(column, return_counts=True)
-        shares = counts / m
-        chance = float((shares**2).sum())
-        pairs *= chance
-    return m < MIN_ROWS or pairs >= 1
+    return len(table) < MIN_ROWS or expected_pairs(table) >= 1
 
 
 def column_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from refusals import refusal
 from kerhrm import test_heterogeneity
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.heterogeneity.residuals import scaled_residuals
+from kerhrm.heterogeneity.test import test_table
 
 FEW = HeterogeneityOptions(n_permutations=19, folds=2)
 
@@ -98,6 +99,46 @@ def test_what_cannot_be_squared_or_does_not_vary_is_refused(
     arguments = {"features": x, "y": y} | given
     with refusal(message):
         test_heterogeneity(**arguments)
+
+
+def ratings(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns of five numbers, and a slope that flips in a quarter of the rows."""
+    random = np.random.default_rng(0)
+    x = random.integers(0, 5, (n, 2)).astype(float)
+    slope = np.where(random.random(n) < 0.25, -2.0, 2.0)
+    noise = 0.5 * random.normal(size=n)
+    y = np.round(x[:, 0] + slope * (x[:, 1] - 2) + noise)
+    return x, y
+
+
+def test_ratings_that_are_alike_are_draws() -> None:
+    """As numbers are that differ by nothing that counts."""
+    x, y = ratings()
+    result = test_heterogeneity(x, y, options=FEW)
+    moved = x + 1e-6 * np.random.default_rng(1).normal(size=x.shape)
+    expected = test_heterogeneity(moved, y, options=FEW)
+    assert result.n_points == expected.n_points == 400
+    assert result.detected
+    assert expected.detected
+
+
+def test_so_they_are_in_a_table_and_weights_are_their_numbers() -> None:
+    x, y = ratings()
+    table = np.column_stack([x, y])
+    different, counts = np.unique(table, axis=0, return_counts=True)
+    result = test_table(x, y, FEW)
+    assert result.n_points == 400
+    weighted = test_table(different[:, :2], different[:, 2], FEW, draws=counts)
+    assert_allclose(weighted.null, result.null)
+    assert weighted.p_value == result.p_value
+
+
+def test_copies_of_numbers_are_no_draws(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = rows
+    expected = test_table(x, y, FEW)
+    twice = test_table(np.tile(x, (2, 1)), np.tile(y, 2), FEW)
+    assert twice.n_points == 200
+    assert twice.p_value == expected.p_value
 
 
 def test_rows_in_another_order_are_refused(
