@@ -248,6 +248,12 @@ def _notes(known: Known, found: Dip | None) -> list[str]:
             f"of {n_rows} rows {n_draws} are different: numbers of rows count these, "
             "and a copy adds to its row's weight"
         )
+    n_counted = len(known.rows.counted)
+    if n_counted > n_rows:
+        notes.append(
+            f"weights are whole numbers: {n_rows} rows stand for {n_counted}, and "
+            "numbers of rows count these"
+        )
     if found is not None:
         notes += _on_residuals(known, found)
     split = known.mixture

@@ -8,20 +8,29 @@ from kerhrm.description.rows import DescribedRows, environment_names
 
 CERTAIN = 5  #: rows of each environment that are named
 BINS = 10  #: of a rootogram
+SURE = 0.9  #: membership from which on a row is called clear
 
 
 def environments(
     rows: DescribedRows, memberships: np.ndarray, regressions: list[Regression]
 ) -> pd.DataFrame:
-    """A row for each environment: its ``share``, how many ``rows`` it is likeliest for,
-    copies once, and its ``noise``, the standard deviation around its regression."""
+    """A row for each environment.
+
+    Its ``share`` of the weights, how many ``rows`` of the table it is likeliest for,
+    copies once, which share of these is ``clear``, with a membership of 90 % or more,
+    NaN of none, and its ``noise``, the standard deviation around its regression.
+    """
     _, number = memberships.shape
-    likeliest = memberships.argmax(1)
     shares = np.average(memberships, axis=0, weights=rows.weights)
+    of_rows = memberships[rows.counted]
+    likeliest = of_rows.argmax(1)
     counts = np.bincount(likeliest, minlength=number)
+    sure = of_rows.max(1) >= SURE
+    n_sure = np.bincount(likeliest[sure], minlength=number)
     columns = {
         "share": shares,
         "rows": counts,
+        "clear": n_sure / np.where(counts > 0, counts, np.nan),
         "noise": [regression.noise for regression in regressions],
     }
     names = environment_names(number)
@@ -36,17 +45,20 @@ def certain_rows(
     Columns ``environment``, ``row``, its label in the table's index, and
     ``membership``.
     """
-    _, number = memberships.shape
-    likeliest = memberships.argmax(1)
+    draws = rows.of_single_rows
+    of_rows = memberships[draws]
+    labels = rows.labels[draws]
+    _, number = of_rows.shape
+    likeliest = of_rows.argmax(1)
     parts = []
     for j, name in enumerate(environment_names(number)):
-        column = memberships[:, j]
+        column = of_rows[:, j]
         members = np.flatnonzero(likeliest == j)
         by_membership = np.argsort(-column[members], kind="stable")
         best = members[by_membership[:most]]
         part = {
             "environment": name,
-            "row": rows.labels[best].to_numpy(),
+            "row": labels[best].to_numpy(),
             "membership": column[best],
         }
         parts.append(pd.DataFrame(part))

@@ -37,7 +37,7 @@ class Description:
     memberships : DataFrame of shape (n_samples, K), or None
         Of the rows, by their labels in the table's index; NaN in rows of weight 0.
     environments : DataFrame, or None
-        ``share``, ``rows`` and ``noise`` of each.
+        ``share``, ``rows``, ``clear`` and ``noise`` of each.
     slopes : DataFrame, or None
         Coefficients of the columns that differ most: weighted least squares by
         memberships, with robust 95 % intervals (HC3).  The same rows have made the

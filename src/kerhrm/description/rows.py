@@ -95,6 +95,28 @@ class DescribedRows:
         """Number (sum w)^2 / sum w^2 of draws with the weights w."""
         return effective_number(self.weights)
 
+    @property
+    def of_single_rows(self) -> np.ndarray:
+        """Draws (r,), ascending: one for each row of the table that stands for any.
+
+        A row with a weight may stand for several.
+        """
+        _, first = np.unique(self.order, return_index=True)
+        return np.sort(first)
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Draws (c,) that numbers of rows count.
+
+        Where some row has several draws, which its weight is no number of, one for each
+        row of the table; else all.
+        """
+        of_rows = self.draws[self.draws >= 0]
+        some_has_several = len(np.unique(of_rows)) < len(self.y)
+        if some_has_several and not (self.counts == 1).all():
+            return of_rows
+        return np.arange(len(self.y))
+
     def of_table(self, values: np.ndarray) -> np.ndarray:
         """Values (n, c) of the draws for each row of the table, (n_samples, c); NaN in
         rows of weight 0."""

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning
 
 SMALL: dict[str, Any] = {"k": 3, "n_init": 4, "network": (16,), "random_state": 0}
 COPIES = "are different: numbers of rows count these"
+NUMBERS = "numbers of rows count these"
 
 
 def described(
@@ -26,11 +27,12 @@ def described(
 
 
 def lines(description: Description) -> list[str]:
-    """Its text, without labels of rows, and without a line on copies."""
+    """Its text, without labels of rows, and without lines on copies
+    and weights."""
     told = []
     for line in str(description).splitlines():
         has_labels = line.startswith("environment ")
-        if line and not has_labels and COPIES not in line:
+        if line and not has_labels and NUMBERS not in line:
             told.append(line)
     return told
 
@@ -97,7 +99,48 @@ def test_equal_draws_of_categories_are_as_many_rows_as_they_weigh() -> None:
     weighted = described(different_x, different_y, sample_weight=counts)
     assert lines(weighted) == lines(drawn)
     assert weighted.stability == drawn.stability
-    assert not any(COPIES in note for note in drawn.notes)
+    assert not any(NUMBERS in note for note in drawn.notes)
+    stand_for = f"weights are whole numbers: {len(counts)} rows stand for 300, and "
+    assert stand_for + NUMBERS in weighted.notes
+
+
+def categories(n: int = 60) -> tuple[pd.DataFrame, pd.Series]:
+    """Two columns of few values, and a slope that flips in three tenths of the rows."""
+    random = np.random.default_rng(0)
+    a = random.integers(0, 3, n)
+    b = random.integers(0, 2, n)
+    X = pd.DataFrame({"a": a, "b": b}).astype(float)
+    slope = np.where(random.random(n) < 0.3, -2, 2)
+    return X, X["a"] + slope * X["b"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_rows_with_weights_are_named_once_and_are_not_more_than_there_are(
+    whole: bool,
+) -> None:
+    X, y = categories()
+    random = np.random.default_rng(1)
+    weights = random.integers(50, 60, 60) if whole else random.uniform(0.1, 2, 60)
+    anyway = {"pretest": False, "if_not_better": "fit"}
+    description = described(X, y, sample_weight=weights, changes=anyway)
+    assert description.certain is not None
+    assert description.environments is not None
+    for _, rows in description.certain.groupby("environment")["row"]:
+        assert rows.is_unique
+    n_counted = weights.sum() if whole else 60
+    assert description.environments["rows"].sum() == n_counted
+
+
+def test_a_repeated_row_is_as_clear_as_one_with_a_weight() -> None:
+    X, y = flipping()
+    rows = np.append(np.arange(150), np.repeat(35, 100))
+    weights = np.bincount(rows)
+    copied = described(X[rows], y[rows])
+    weighted = described(X, y, sample_weight=weights)
+    assert copied.environments is not None
+    assert copied.environments.equals(weighted.environments)
+    clear = copied.environments["clear"].to_numpy()
+    assert ((clear > 0) & (clear < 1)).any()
 
 
 def test_copies_beside_an_auxiliary_column_are_copies_within_its_values() -> None:
