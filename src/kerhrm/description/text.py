@@ -1,6 +1,7 @@
 """A description as lines of text, and as HTML."""
 
 import html
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 5  #: whose smallest changes are shown
 NAME = 24  #: characters of a column's name
 ROW = 16  #: characters of a row's label
-SURE = 0.9  #: membership from which on a row is called clear
 SHARE = "share of rows"  #: mean membership
 CLEAR = "clear (90 % or more)"  #: share of an environment's rows that are
 NARROW = "95 % intervals, too narrow: the same rows made the split"
@@ -124,7 +124,6 @@ def table_of(description: "Description") -> pd.DataFrame:
     """Environments, how sure their rows are, and the most certain ones, as text."""
     d = description
     assert d.environments is not None
-    assert d.memberships is not None
     assert d.certain is not None
     certain = {}
     labels_of_environments = d.certain.groupby("environment")["row"]
@@ -133,19 +132,13 @@ def table_of(description: "Description") -> pd.DataFrame:
         certain[name] = ", ".join(texts)
     names = d.environments.index
     total = d.environments["rows"].sum()
-    memberships = d.memberships.dropna()
-    likeliest = memberships.idxmax(axis=1)
     lines = []
     for name, environment in d.environments.iterrows():
         size = int(environment["rows"])
-        is_likeliest = likeliest == name
-        of_members = memberships.loc[is_likeliest, name]
-        is_sure = of_members >= SURE
-        sure = f"{is_sure.mean():.0%}" if size else NONE
         line = {
             SHARE: f"{environment['share']:.0%}",
             "likeliest for": f"{counted(size)} ({size / total:.0%})",
-            CLEAR: sure,
+            CLEAR: f"{environment['clear']:.0%}" if size else NONE,
             "sd of noise": number(environment["noise"]),
             "most certain rows, by index": certain.get(name, ""),
         }
@@ -178,8 +171,7 @@ def slopes_of(description: "Description") -> pd.DataFrame:
     wide = shown.pivot(index="column", columns="environment", values="text")
     in_order = dict.fromkeys(shown["column"])
     wide = wide.loc[list(in_order)]
-    names = [shortened(name) for name in wide.index]
-    wide.index = pd.Index(names)
+    wide.index = pd.Index(short_names(wide.index))
     return wide.rename_axis(columns=None)
 
 
@@ -211,14 +203,23 @@ def changes_of(description: "Description") -> pd.DataFrame:
     headings = {"sd": SD, "slope": SLOPE, "known": KNOWN, "hidden": A_FIFTH}
     first_columns = changes.iloc[:MOST_COLUMNS]
     shown = first_columns.rename(columns=headings)
-    names = [shortened(name) for name in shown.index]
-    shown.index = pd.Index(names)
+    shown.index = pd.Index(short_names(shown.index))
     return shown.map(number)
 
 
 def _tells(changes: pd.DataFrame) -> bool:
     """Whether a table of smallest changes holds any."""
     return not {KNOWN, A_FIFTH}.isdisjoint(changes.columns)
+
+
+def short_names(names: pd.Index) -> list[str]:
+    """Columns' names as lines can hold them; those that would be alike in full."""
+    short = [shortened(name) for name in names]
+    counts = Counter(short)
+    return [
+        text if counts[text] == 1 else escaped(str(name))
+        for name, text in zip(names, short, strict=True)
+    ]
 
 
 def shortened(name: object) -> str:
