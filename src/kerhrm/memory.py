@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 MEMINFO = Path("/proc/meminfo")
 GROUPS = Path("/proc/self/cgroup")
 HIERARCHY = Path("/sys/fs/cgroup")
-#: files with a group's limit in bytes, of version 2 and 1
+#: files with a group's limits in bytes: of memory in version 2 and 1, of swap space
+#: alone in version 2, and of both together in version 1
 LIMITS = ("memory.max", "memory.limit_in_bytes")
+SWAP_LIMIT = "memory.swap.max"
+LIMIT_WITH_SWAP = "memory.memsw.limit_in_bytes"
 #: bytes that callers keep while a step runs
 _kept: ContextVar[int] = ContextVar("kept", default=0)
 
@@ -108,25 +111,25 @@ def is_out_of_memory(error: BaseException) -> bool:
 def memory_limit() -> int | None:
     """Bytes of memory and swap space that the machine has, or the least limit of the
     process or its control groups; None where the system does not tell."""
-    machine = _of_machine()
-    if machine is None:
+    memory, swap = _of_machine()
+    if memory is None:
         return None
-    return min([machine, *_of_groups(), *_of_process()])
+    return min([memory + swap, *_of_groups(swap), *_of_process()])
 
 
-def _of_machine() -> int | None:
-    """Bytes of memory, on Linux with the swap space."""
-    try:
-        lines = MEMINFO.read_text().splitlines()
-    except OSError:
-        return _of_system()
-    kilobytes = 0
-    for line in lines:
+def _of_machine() -> tuple[int | None, int]:
+    """Bytes of memory, None where the system does not tell, and on Linux of the swap
+    space."""
+    text = _text_of(MEMINFO)
+    if text is None:
+        return _of_system(), 0
+    sizes = {"MemTotal": 0, "SwapTotal": 0}
+    for line in text.splitlines():
         name, _, value = line.partition(":")
         number = value.removesuffix("kB").strip()
-        if name in ("MemTotal", "SwapTotal") and number.isdigit():
-            kilobytes += int(number)
-    return 1024 * kilobytes or None
+        if name in sizes and number.isdigit():
+            sizes[name] = 1024 * int(number)
+    return sizes["MemTotal"] or None, sizes["SwapTotal"]
 
 
 def _of_system() -> int | None:
@@ -150,16 +153,14 @@ def _of_process() -> Iterator[int]:
             yield limit
 
 
-def _of_groups() -> Iterator[int]:
-    """Limits of the control groups that the process is in, those above them included.
+def _of_groups(swap: int) -> Iterator[int]:
+    """Limits of the control groups that the process is in, those above them included,
+    with as much of the machine's swap space as they have.
 
     A group's line is ``0::/user/job`` in version 2, ``7:memory:/user/job`` in 1.
     """
-    try:
-        lines = GROUPS.read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
+    text = _text_of(GROUPS) or ""
+    for line in text.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0":
@@ -170,16 +171,34 @@ def _of_groups() -> Iterator[int]:
             continue
         group = top / path.lstrip("/")
         while group == top or top in group.parents:
-            yield from _limit_of(group)
+            yield from _limit_of(group, swap)
             group = group.parent
 
 
-def _limit_of(group: Path) -> Iterator[int]:
+def _limit_of(group: Path, swap: int) -> Iterator[int]:
     """Limit of one group in bytes, if it has one."""
+    swap_limit = _number_in(group / SWAP_LIMIT)
+    if swap_limit is not None:
+        swap = min(swap, swap_limit)
     for name in LIMITS:
-        try:
-            text = (group / name).read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit():  # else "max"
-            yield int(text)
+        memory = _number_in(group / name)
+        if memory is not None:
+            yield memory + swap
+    with_swap = _number_in(group / LIMIT_WITH_SWAP)
+    if with_swap is not None:
+        yield with_swap
+
+
+def _number_in(file: Path) -> int | None:
+    """Number in a file of a group; None if there is none, as of "max"."""
+    text = (_text_of(file) or "").strip()
+    return int(text) if text.isdigit() else None
+
+
+def _text_of(file: Path) -> str | None:
+    """Text of a file of the system, whatever bytes names in it have; None: it cannot be
+    read."""
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None

@@ -38,6 +38,17 @@ def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def swapping(groups: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same of a machine with 64 MB of memory and 8 MB of swap space."""
+    (groups / "meminfo").write_text("MemTotal: 62500 kB\nSwapTotal: 7813 kB\n")
+    monkeypatch.setattr(memory, "MEMINFO", groups / "meminfo")
+    return groups
+
+
+SWAP = 7813 * 1024
+
+
 def limit(folder: Path, file: str, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(f"{text}\n")
@@ -100,6 +111,49 @@ def test_the_least_limit_counts_and_other_groups_do_not(groups: Path) -> None:
     limit(groups / "jobs/7", "memory.max", "max")
     limit(groups / "memory/small", "memory.limit_in_bytes", "1")
     assert memory_limit() == 2 * MEGABYTE
+
+
+@pytest.mark.parametrize(
+    ("swap_limit", "expected"),
+    [
+        (None, MEGABYTE + SWAP),
+        ("max", MEGABYTE + SWAP),
+        ("0", MEGABYTE),
+        ("3000000", 4 * MEGABYTE),
+        (f"{10**9}", MEGABYTE + SWAP),
+    ],
+)
+def test_a_group_may_use_the_swap_space_next_to_its_memory(
+    swapping: Path, swap_limit: str | None, expected: int
+) -> None:
+    """As ``docker run -m`` has it by default."""
+    (swapping / "cgroup").write_text("0::/job\n")
+    limit(swapping / "job", "memory.max", str(MEGABYTE))
+    if swap_limit is not None:
+        limit(swapping / "job", "memory.swap.max", swap_limit)
+    assert memory_limit() == expected
+
+
+@pytest.mark.parametrize(
+    ("both", "expected"), [(None, MEGABYTE + SWAP), ("3000000", 3 * MEGABYTE)]
+)
+def test_in_version_1_a_limit_is_of_both_together(
+    swapping: Path, both: str | None, expected: int
+) -> None:
+    (swapping / "cgroup").write_text("4:memory:/job\n")
+    folder = swapping / "memory/job"
+    limit(folder, "memory.limit_in_bytes", str(MEGABYTE))
+    if both is not None:
+        limit(folder, "memory.memsw.limit_in_bytes", both)
+    assert memory_limit() == expected
+
+
+def test_a_group_may_have_a_name_that_is_no_text(groups: Path) -> None:
+    folder = groups.joinpath("job\udcff")
+    limit(folder, "memory.max", str(MEGABYTE))
+    limit(folder, "memory.swap.max", "0")
+    (groups / "cgroup").write_bytes(b"0::/job\xff\n")
+    assert memory_limit() == MEGABYTE
 
 
 @pytest.mark.skipif(not psutil.LINUX, reason="elsewhere they are not kept")
