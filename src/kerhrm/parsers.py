@@ -1,6 +1,8 @@
 """Parsers of commands, whose errors say what to write, and which a shell completes."""
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,14 +28,27 @@ class Once(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says which option may have taken the file."""
+    """A parser whose errors say what to write.
+
+    Attributes
+    ----------
+    words : list of str
+        Arguments that are parsed, or were the last time.
+    """
+
+    words: Sequence[str] = ()
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Parse as argparse does."""
+        self.words = sys.argv[1:] if args is None else [*args]
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """End with the error; in one line where the file is missing."""
         if "required: csv" in message:
-            text = "no file is left: an option of several columns takes all words after"
-            text += f" it; write {self.prog} FILE before the options"
-            self.exit(2, f"kerhrm: error: {text}\n")
+            self.exit(2, f"kerhrm: error: {self._without_file()}\n")
         if message.startswith("argument --") and message.endswith("one argument"):
             option = message.split()[1].rstrip(":").partition("/")[0]
             choices = self._option_string_actions[option].choices
@@ -44,6 +59,23 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized arguments: ") and " -" not in message:
             message += "; quote a name with blanks; write names before the options"
         super().error(message)
+
+    def _without_file(self) -> str:
+        """Why no word is the file: an option has taken it, it looks like an option, or
+        it is missing."""
+        for word in self.words:
+            if word.startswith("-") and Path(word).is_file():
+                return f"{word} looks like an option; write {self.prog} ./{word}"
+        name = None
+        for word in self.words:
+            if word.startswith("-"):
+                name, *_ = word.partition("=")
+                continue
+            action = self._option_string_actions.get(name or "")
+            if action is not None and action.nargs == "+" and Path(word).is_file():
+                text = f"{name} takes all words after it, the file {word} among them"
+                return f"{text}; write {self.prog} {word} before the options"
+        return f"no file is named; write {self.prog} FILE before the options"
 
 
 class PrintCompletion(argparse.Action):

@@ -70,15 +70,46 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
 
 @pytest.mark.parametrize("option", ["--drop", "--dates", "--auxiliary"])
 def test_a_file_that_an_option_took_is_one_line(
-    option: str, capsys: pytest.CaptureFixture[str]
+    option: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("a,y\n")
     command = ["check", "--target", "y", option, "a", "data.csv"]
+    error = without_file(command, capsys)
+    assert f"{option} takes all words after it, the file data.csv among" in error
+    assert "write kerhrm check data.csv before the options" in error
+
+
+def test_a_file_that_looks_like_an_option_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-dash.csv").write_text("a,y\n")
+    error = without_file(["check", "-dash.csv", "--target", "y"], capsys)
+    assert error.endswith("looks like an option; write kerhrm check ./-dash.csv")
+
+
+@pytest.mark.parametrize("words", [[], ["--target", "y"], ["--target", "y", "--quiet"]])
+def test_no_file_is_one_line(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = without_file(["check", *words], capsys)
+    assert error.endswith(
+        "no file is named; write kerhrm check FILE before the options"
+    )
+
+
+def without_file(command: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The line with which a command without a file ends."""
     with pytest.raises(SystemExit):
         main(command)
     printed = capsys.readouterr()
     error = printed.err.strip()
     assert "\n" not in error
-    assert "write kerhrm check FILE before the options" in error
+    return error
 
 
 @pytest.mark.parametrize("case", BAD)
