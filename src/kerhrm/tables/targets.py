@@ -76,9 +76,12 @@ def read_values(y: Any, n: int, table: Any = None) -> np.ndarray:
 
 def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
     """Target (n,) of a regression, float64."""
-    if y.dtype.kind in "mM":
-        hint = "give a number, as days since a date"
-        raise KerhrmError("the target y must hold numbers; got dates", hint)
+    problem = "the target y must hold numbers; got"
+    if y.dtype.kind == "M":
+        raise KerhrmError(f"{problem} dates", "give a number, as days since a date")
+    if y.dtype.kind == "m":
+        hint = "give a number, as y.dt.total_seconds()"
+        raise KerhrmError(f"{problem} durations", hint)
     wrong = np.zeros(len(y), dtype=bool)
     if y.dtype.kind in "OUS":
         wrong = np.array([not is_number(value) for value in y])

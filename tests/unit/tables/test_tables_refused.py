@@ -173,6 +173,11 @@ BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
     "two columns": (np.c_[Y, Y], "must be a column", "must be a column"),
     "complex numbers": (Y + 1j, "got complex numbers", "got complex numbers"),
     "dates": (pd.Series(DAYS), "", "must hold numbers; got dates"),
+    "durations": (
+        pd.to_timedelta(Y, "D"),
+        "",
+        "must hold numbers; got durations; give a number, as y.dt.total_seconds",
+    ),
     "words": (LABELS, "", "must hold numbers in a regression; got '[ab]' in row 0"),
     "Python's digits in text": (
         ["1_000", *Y[1:].astype(str)],
