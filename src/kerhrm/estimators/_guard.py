@@ -7,6 +7,7 @@ at random make environments in which it is hardly better than a constant, or tha
 """
 
 import math
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -261,8 +262,8 @@ def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     """What KerHRM costs on rows like those that a report is of, if it costs anything.
 
     The pooled errors of both, and the share of new rows in the smallest environment
-    above which KerHRM is the better one.  Mean squared errors are told as root mean
-    squared errors in a unit of ``scale``; shares of wrong labels have none.
+    above or below which KerHRM is the better one.  Mean squared errors are told as root
+    mean squared errors in a unit of ``scale``; shares of wrong labels have none.
     """
     ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
     if not ours > erm or len(report) < 3:
@@ -276,17 +277,20 @@ def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     environments = report.drop(index=ALL)
     rows = environments["rows"]
     smallest = rows.idxmin()
-    share = break_even(report, smallest)
+    share, side = break_even(report, smallest)
     if math.isnan(share):
         return text
     now = rows.loc[smallest] / rows.sum()
-    beyond = f"where more than {share:.0%} of the rows are of {smallest}"
+    than = "more" if side == "above" else "less"
+    beyond = f"where {than} than {share:.0%} of the rows are of {smallest}"
     return f"{text}; KerHRM is the better one {beyond} ({now:.0%} are now)"
 
 
-def break_even(report: pd.DataFrame, environment: str) -> float:
-    """Share of an environment among new rows above which KerHRM's error is below ERM's;
-    NaN if it never is.
+def break_even(
+    report: pd.DataFrame, environment: str
+) -> tuple[float, Literal["above", "below"]]:
+    """Share of an environment among new rows at which KerHRM's error is ERM's, and on
+    which side of it KerHRM's is smaller; NaN if this is so at any share or at none.
 
     With the differences d of errors in this environment and D in the others together, s
     d + (1 - s) D = 0.
@@ -297,4 +301,8 @@ def break_even(report: pd.DataFrame, environment: str) -> float:
     rows = environments["rows"]
     rest = np.average(difference[others], weights=rows[others])
     there = difference[environment]
-    return float(share_above(there, rest)) if there < 0 < rest else math.nan
+    if there < 0 < rest:
+        return float(share_above(there, rest)), "above"
+    if rest < 0 < there:
+        return 1 - float(share_above(rest, there)), "below"
+    return math.nan, "above"

@@ -302,12 +302,27 @@ def test_the_price_is_paid_back_above_the_break_even_share() -> None:
         ["all rows", "environment 0", "environment 1"],
     )
     # s .2 + (1 - s) .2 = s .8 + (1 - s) 0
-    assert break_even(table, "environment 1") == pytest.approx(0.25)
+    assert break_even(table, "environment 1") == (pytest.approx(0.25), "above")
     text = str(price(table))
     assert "0.2 against ERM's 0.16" in text
     assert "more than 25% of the rows are of environment 1 (20% are now)" in text
     dear_erm = table.assign(ERM=0.3)
     assert price(dear_erm) is None
+
+
+def test_the_price_is_paid_back_below_it_where_the_smallest_pays() -> None:
+    table = pd.DataFrame(
+        {
+            "rows": [100, 80, 20],
+            "KerHRM": [0.26, 0.1, 0.9],
+            "ERM": [0.2, 0.2, 0.2],
+        },
+        ["all rows", "environment 0", "environment 1"],
+    )
+    # s .9 + (1 - s) .1 = .2
+    assert break_even(table, "environment 1") == (pytest.approx(0.125), "below")
+    text = str(price(table))
+    assert "less than 12% of the rows are of environment 1 (20% are now)" in text
 
 
 def test_the_price_is_told_of_the_smallest_environment() -> None:
