@@ -5,6 +5,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.references import reference_titles
@@ -177,16 +178,29 @@ def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
             setting = _setting(table.kind, data.generator, row.setting)
             title_in_row = plain(title)
             key = (setting, title_in_row, row.selection)
-            shown = (row, output)
-            owner, other_output = owners.setdefault(key, shown)
-            if (owner, other_output) != shown:
-                raise resolver.sources.error(
-                    ("tables", name, "data", row.data),
-                    f"its row '{row.setting}', '{title}' "
-                    f"is of {row.data}/{row.learner}, {output}, "
-                    f"and of {owner.data}/{owner.learner}, {other_output}",
-                    HINT,
-                )
+            if key not in owners:
+                owners[key] = (row, output)
+                continue
+            owner, other_output = owners[key]
+            if (owner, other_output) == (row, output):
+                raise _shown_twice(resolver, name, row)
+            raise resolver.sources.error(
+                ("tables", name, "data", row.data),
+                f"its row '{row.setting}', '{title}' "
+                f"is of {row.data}/{row.learner}, {output}, "
+                f"and of {owner.data}/{owner.learner}, {other_output}",
+                HINT,
+            )
+
+
+def _shown_twice(resolver: Resolver, table: str, row: Row) -> KerhrmError:
+    """Error of a learner that the table's criteria give another one's row."""
+    key: Key = ("tables", table, "data", row.data, "learners")
+    of_data = resolver.whole.tables[table].data.get(row.data)
+    if of_data is None or of_data.learners is None:
+        key = ("tables", table, "learners")
+    problem = f"{row.learner} is shown by `select` already"
+    return resolver.sources.error(key, problem, "leave it out of learners")
 
 
 def _outputs(table: TableView) -> Iterator[Output]:

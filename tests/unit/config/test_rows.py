@@ -1,5 +1,6 @@
 """Cells that would end in one row of a table are refused when they are read."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,24 @@ DIFFERENT = {
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_cells_that_differ_are_rows(load: Load, name: str) -> None:
     assert "two" in load(**DIFFERENT[name]).tables
+
+
+@pytest.mark.parametrize("criterion", ["oracle", "none"])
+@pytest.mark.parametrize("place", ["learners", f"data.{A}.learners"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_row_that_criteria_make_is_not_named_again(
+    load: Load, criterion: str, place: str, is_first: bool
+) -> None:
+    named = f"erm+select={criterion}"
+    learners = [named, "erm"] if is_first else ["erm", named]
+    select = ["own", criterion]
+    given = table([A], learners, select=select)
+    if place != "learners":
+        of_data = {"learners": learners, "select": select}
+        given = table({A: of_data}, ["erm"])
+    told = f"{place} = {learners}: {named} is shown by `select` already; leave it out"
+    with refusal(re.escape(f"--config: tables.two.{told}")):
+        load(**given)
 
 
 @pytest.mark.parametrize("label", ["method", "Selection", "setting", " "])
