@@ -4,10 +4,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 
+from pydantic import ValidationError
+
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.files import Layer, Sources
+from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.resolver import Resolver
-from kerhrm_paper.config.schema import Whole
+from kerhrm_paper.config.schema import Table
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.tables import TableCells
 from kerhrm_paper.config.views import Cell, Group, TableView
@@ -26,10 +29,10 @@ def groups_of_tables(
     that the user adds, changes or leaves out gives a cell another job than it had.
     """
     groups: dict[Group, None] = {}
-    shipped = _shipped(resolver)
-    for name, table in shipped.tables.items():
+    known = _shipped_names(resolver, "learners")
+    for name, table in _shipped_tables(resolver).items():
         shown = tables.get(name)
-        cells = _cells(TableCells(resolver, name, table), shown, shipped.learners)
+        cells = _cells(TableCells(resolver, name, table), shown, known)
         for (data, learner), members in _by_options(cells).items():
             if len(members) == 1:
                 continue  # saves looking at its criteria
@@ -44,16 +47,52 @@ def groups_of_tables(
     return list(groups)
 
 
-def _shipped(resolver: Resolver) -> Whole:
-    """The files of the folders of ``config/`` and the preset, without the user's."""
+def _shipped_tables(resolver: Resolver) -> dict[str, Table]:
+    """Tables as the folders of ``config/`` and the preset have them."""
     sources = resolver.sources
+    if "tables" not in sources.changes:
+        return resolver.whole.tables
+    shipped = _shipped(sources)
+    entries = shipped.tree()["tables"]
+    tables = {}
+    for name in _shipped_names(resolver, "tables"):
+        if entries[name] is None:
+            continue
+        try:
+            tables[name] = Table.model_validate(entries[name])
+        except ValidationError as error:
+            raise invalid(shipped, ("tables", name), error) from error
+    return tables
+
+
+def _shipped_names(resolver: Resolver, kind: str) -> list[str]:
+    """Names that the files without the user's have.
+
+    What a preset says of a name of the user's alone is not all of it.
+    """
+    sources = resolver.sources
+    if "tables" not in sources.changes:
+        return [*getattr(resolver.whole, kind)]
+    in_folders = Sources(_folders(sources)).names(kind)
+    changed = sources.changes.get(kind) or {}
+    names = []
+    for name in _shipped(sources).names(kind):
+        if name in in_folders or name not in changed:
+            names.append(name)
+    return names
+
+
+def _shipped(sources: Sources) -> Sources:
+    """The files of the folders of ``config/`` and the preset, without the user's."""
     end = sources.preset_at
-    if end is None or "tables" not in sources.changes:
-        return resolver.whole
-    in_folders = [layer for layer in sources.layers[:end] if layer[1]]
-    preset = sources.layers[end]
-    tree = Sources([*in_folders, preset]).tree()
-    return Whole.model_validate(tree)
+    if end is None:
+        return sources
+    return Sources([*_folders(sources), sources.layers[end]])
+
+
+def _folders(sources: Sources) -> list[Layer]:
+    """The files of ``config/`` that the user does not write."""
+    return [layer for layer in sources.layers[: sources.preset_at] if layer[1]]
 
 
 def _cells(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from small_config import A, B, Load
+from small_config import ERM, TREE, A, B, Load
 
 from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.layout import CHECKOUT
@@ -251,6 +251,36 @@ def test_a_shipped_table_that_the_user_changes_changes_no_job(
     assert jobs(after, shared) == of_before
     for *_, together in of_before.values():
         assert together is not None
+
+
+@pytest.mark.parametrize(
+    "of_preset",
+    [
+        {"learners": {"mine": {"options": {"steps": 3}}}},
+        {"tables": {"new": {"seeds": 1}}},
+        {"data": {"line": {"options": {"n_test": 9}}}},
+        {"data": {"made": {"tuning": {"seeds": 1}}}, "choices": {"c": {"title": "C"}}},
+    ],
+)
+def test_a_preset_may_change_what_a_file_of_the_user_adds(
+    load: Load, of_preset: dict[str, Any]
+) -> None:
+    select = ["own", "oracle", "none"]
+    made = TREE["data/made.yaml"] | {"tuning": None}
+    files = {"tables/one.yaml": {"select": select}, "data/made.yaml": made}
+    before = load(files)
+    files["presets/paper.yaml"] = of_preset
+    line = {"title": "L", "generator": "classification", "seeds": 2}
+    choice = TREE["choices.yaml"]["start"] | {"alternatives": [], "unmeasured": "no"}
+    after = load(
+        files,
+        data={"line": line, "made": {"tuning": {"data": [A]}}},
+        learners={"mine": ERM},
+        tables={"new": {"title": "T", "data": ["line", A], "learners": ["mine"]}},
+        choices={"c": choice},
+    )
+    assert before.groups
+    assert_same_jobs(before, after)
 
 
 def test_a_shipped_table_without_its_data_groups_the_others(load: Load) -> None:
