@@ -106,7 +106,9 @@ def _imports(path: Path, module: str, followed: Collection[str]) -> list[str]:
     if path.name != "__init__.py":
         package = module.rpartition(".")[0]
     for relative, inner in _facts(path).imports:
-        imported = importlib.util.resolve_name(relative, package)
+        imported = _absolute(relative, package)
+        if imported is None:
+            continue
         names.append(imported)
         names += [f"{imported}.{name}" for name in inner]
         if _is_followed(imported, followed):
@@ -124,7 +126,20 @@ def _homes(package: str, names: Sequence[str]) -> Iterator[str]:
         return
     for relative, inner in _facts(stub).imports:
         if any(name in names for name in inner):
-            yield importlib.util.resolve_name(relative, package)
+            home = _absolute(relative, package)
+            if home is not None:
+                yield home
+
+
+def _absolute(relative: str, package: str) -> str | None:
+    """Name of a module that a package imports; None if the package has none above.
+
+    Such an import fails, as the first of two in a module that is also run alone.
+    """
+    try:
+        return importlib.util.resolve_name(relative, package)
+    except ImportError:
+        return None
 
 
 class Facts(NamedTuple):

@@ -306,6 +306,27 @@ def test_a_name_that_a_package_loads_late_is_followed(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("alone", "try:\n    from .helpers import w\nexcept ImportError:\n    "),
+        ("top/__init__", "try:\n    from .. import x\nexcept ImportError:\n    "),
+        ("top/inner", "try:\n    from ...far import x\nexcept ImportError:\n    "),
+    ],
+)
+def test_a_relative_import_of_nothing_is_passed_over(
+    root: Path, module: str, text: str
+) -> None:
+    """What is imported instead counts."""
+    path = root / "src" / f"{module}.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{text}import helpers\n")
+    helpers = root / "src" / "helpers.py"
+    helpers.write_text("W = 1\n")
+    name = module.removesuffix("/__init__").replace("/", ".")
+    assert {path, helpers} <= {*sources(root / "none.py", name, packages=[PACKAGE])}
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n".encode("latin-1"),
