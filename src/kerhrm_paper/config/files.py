@@ -14,6 +14,7 @@ from kerhrm.errors import KerhrmError, suggest
 from kerhrm.files import visible
 from kerhrm_paper.config.fields import check_name
 from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown
+from kerhrm_paper.config.tries import without_replaced
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 Layer = tuple[str, Key, Tree]  #: a file: its name, its place, its content
@@ -53,7 +54,8 @@ class Sources:
         whole: Tree = {}
         for _, place, content in self.layers[start:stop]:
             part = _below(place, content)
-            whole = merge(whole, part)
+            kept = without_replaced(whole, part)
+            whole = merge(kept, part)
         return whole
 
     def given(self, key: Key) -> Iterator[Any]:

@@ -13,10 +13,13 @@ from kerhrm_paper.config.data_cells import DataCells
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.layers import changes_at
 from kerhrm_paper.config.options import Grid, Places, dump
+from kerhrm_paper.config.schema import Learner, LearnerAt
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import Tree
+from kerhrm_paper.config.tries import gives
 
 CANDIDATES = 1000  #: of a learner, at most
+Placed = tuple[Learner | LearnerAt, Tree]  #: what all layers say, and what one does
 
 
 class Grids:
@@ -40,21 +43,7 @@ class Grids:
 
         None where candidates are given one by one.
         """
-        if self._one_by_one(data, base):
-            return {}
-        conditions = self.whole.learners[base].at
-        grid: Tree = {}
-        entries = self.layers.entries("learners", base)
-        for entry in entries:
-            grid = _over(grid, entry)
-            for condition, change in changes_at(entry, conditions):
-                if self.data_cells.meets(data, condition):
-                    grid = _over(grid, change)
-        # null leaves an option of an earlier file out
-        tries = list(grid.items())
-        for option, tried in tries:
-            if tried is None:
-                del grid[option]
+        grid, _ = self._tried(data, base)
         return grid
 
     def single(self, data: DataCell, base: str) -> Tree:
@@ -74,16 +63,14 @@ class Grids:
 
     def is_tried(self, data: DataCell, base: str) -> bool:
         """Whether a learner has candidates on some data."""
-        if self._one_by_one(data, base):
-            return True
-        return bool(self.grid(data, base))
+        return any(self._tried(data, base))
 
     def candidates(self, data: DataCell, base: str) -> Iterator[str]:
         """Names of a learner with the options that are tried.
 
         Raises KerhrmError if they are too many, or an option cannot be spelled.
         """
-        grid = self.grid(data, base)
+        grid, one_by_one = self._tried(data, base)
         source = "grid" if grid else "candidates"
         key = ("learners", base, source)
         lengths = [len(tried) for tried in grid.values()]
@@ -92,21 +79,44 @@ class Grids:
             hint = "shorten its lists"
             error = self.sources.error(key, problem, hint)
             raise error
-        one_by_one = self._one_by_one(data, base)
         candidates = one_by_one or _combinations(grid)
         for options in candidates:
             yield self._name(base, options, key)
 
-    def _one_by_one(self, data: DataCell, base: str) -> list[Tree]:
-        """Candidates that are given one by one; those of ``at`` replace the others."""
+    def _tried(self, data: DataCell, base: str) -> tuple[Grid, list[Tree]]:
+        """Values of every option of the grid, and candidates that are given one by one.
+
+        One of them is empty: of a grid and candidates the later place counts.
+        """
+        grid: Tree = {}
+        candidates: list[Tree] = []
+        for place, entry in self._places(data, base):
+            if gives(entry, "candidates"):
+                grid = {}
+                # a later file may empty or replace the list
+                candidates = place.candidates and entry["candidates"]
+            if gives(entry, "grid"):
+                candidates = []
+            grid = _over(grid, entry)
+        # null leaves an option of an earlier file out
+        tries = list(grid.items())
+        for option, tried in tries:
+            if tried is None:
+                del grid[option]
+        return grid, candidates
+
+    def _places(self, data: DataCell, base: str) -> Iterator[Placed]:
+        """What each layer says of a learner, on all data and on some; later ones win.
+
+        Each with what all layers together say there.
+        """
         learner = self.whole.learners[base]
-        candidates = learner.candidates
-        for condition, change in learner.at.items():
-            if not change.candidates:
-                continue
-            if self.data_cells.meets(data, condition):
-                candidates = change.candidates
-        return candidates
+        entries = self.layers.entries("learners", base)
+        for entry in entries:
+            yield learner, entry
+            for condition, change in changes_at(entry, learner.at):
+                if self.data_cells.meets(data, condition):
+                    yield learner.at[condition], change
 
     def _name(self, base: str, options: Tree, key: Key) -> str:
         """Name of a learner with options that stand at a key."""

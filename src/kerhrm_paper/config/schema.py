@@ -134,8 +134,7 @@ class Learner(Options):
         if self.grid and self.candidates:
             both.append("grid")
         for condition, change in self.at.items():
-            has_candidates = change.candidates or self.candidates
-            if change.grid and has_candidates:
+            if change.grid and change.candidates:
                 both.append(f"at {condition} a grid")
         if both:
             problem = f"it has {both[0]} and candidates"

@@ -98,7 +98,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "learners.yaml",
-        {"kerhrm": {"candidates": [{"k": 3}], "at": {B: {"grid": {"alpha": [1.0]}}}}},
+        {"kerhrm": {"at": {B: {"candidates": [{"k": 3}], "grid": {"alpha": [1.0]}}}}},
         f"kerhrm: it has at {B} a grid and candidates",
     ),
     (
