@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kerhrm.errors import KerhrmError, suggest
+from kerhrm.errors import KerhrmError, similar, suggest
 from kerhrm.files import visible
 from kerhrm_paper.config.fields import check_name
 from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown
@@ -21,6 +21,10 @@ Layer = tuple[str, Key, Tree]  #: a file: its name, its place, its content
 ABSENT: Any = object()  #: value of a key that no file gives
 FOLDERS = ("data", "tables", "selected")  #: of ``config/``, with a file for each name
 FILES = ("learners", "choices", "labels")  #: of ``config/``, with all names
+#: files of ``config/`` beside them, of which others than this module read some
+OTHERS = ("config", "endpoints", "paper_values", "real_tables")
+PRESETS = "presets"  #: folder of ``config/``
+YAML = (".yaml", ".yml")
 
 
 class PlacedError(KerhrmError):
@@ -149,6 +153,7 @@ def read_sources(
     Those of :data:`FOLDERS` and :data:`FILES` stand in different places of the tree;
     then come ``config.yaml``, the preset, further files and the command line.
     """
+    _check_read(folder, files)
     sources = Sources()
     for name in FOLDERS:
         for path in _files(folder / name):
@@ -161,7 +166,7 @@ def read_sources(
             layer = _read(path, (name,))
             sources.layers.append(layer)
     presets = {}
-    for path in _files(folder / "presets"):
+    for path in _files(folder / PRESETS):
         presets[path.stem] = path
     general = _read(folder / "config.yaml")
     further = [_read(path) for path in files]
@@ -182,6 +187,46 @@ def read_sources(
     sources.layers.insert(preset_at, layer)
     sources.preset_at = preset_at
     return sources
+
+
+def _check_read(folder: Path, further: list[Path]) -> None:
+    """Refuse a YAML file of ``config/`` that would not be read, and a preset that is
+    given as a further file."""
+    presets = folder / PRESETS
+    for path in further:
+        file = path.resolve()
+        if file.parent == presets.resolve():
+            problem = f"{shown(path)}: this is a preset"
+            raise KerhrmError(problem, f"write --config preset={file.stem}")
+    given = [path.resolve() for path in further]
+    known = (*FILES, *OTHERS)
+    for path in visible(folder, "**/*"):
+        top, *below = path.relative_to(folder).parts
+        is_yaml = path.suffix.lower() in YAML and path.is_file()
+        is_known = path.suffix == ".yaml" and path.stem in known and not below
+        if not is_yaml or is_known or top in (*FOLDERS, PRESETS):
+            continue
+        if path.resolve() not in given:
+            problem = f"{shown(path)}: a file of this name is not read"
+            raise KerhrmError(problem, _place(folder.name, top, path))
+
+
+def _place(config: str, top: str, path: Path) -> str:
+    """Where the content of a file belongs that is not read.
+
+    ``top`` is its name, or that of its folder in ``config``.
+    """
+    known = (*FILES, *OTHERS)
+    if top == path.name:
+        name = similar(path.stem, known)
+        if name:
+            return f"call it {config}/{name}.yaml"
+        return f"move it out of {config}/, and name it after --configfile"
+    if top in known:
+        return f"write what it says in {config}/{top}.yaml"
+    folder = similar(top, (*FOLDERS, PRESETS))
+    folders = " or ".join((*FOLDERS, PRESETS))
+    return f"move it to {config}/{folder or folders}"
 
 
 def _read(path: Path, place: Key = ()) -> Layer:
@@ -217,7 +262,7 @@ def _files(folder: Path) -> list[Path]:
     Raises KerhrmError for a YAML file that would not be read, or has no name.
     """
     for path in visible(folder, "**/*"):
-        is_yaml = path.suffix.lower() in (".yaml", ".yml")
+        is_yaml = path.suffix.lower() in YAML
         is_in_folder = path.parent == folder
         is_read = is_in_folder and path.suffix == ".yaml"
         if is_yaml and path.is_file() and not is_read:

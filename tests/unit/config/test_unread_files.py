@@ -1,0 +1,58 @@
+"""No YAML file of ``config/`` is passed over, and no preset is a further file."""
+
+from pathlib import Path
+
+import pytest
+from refusals import refusal
+from small_config import Load
+
+from kerhrm_paper.config.config import load_config
+
+FOLDERS = "data or tables or selected or presets"
+UNREAD = {
+    "config.yml": "call it config/config.yaml",
+    "labels.yml": "call it config/labels.yaml",
+    "Learners.yaml": "call it config/learners.yaml",
+    "choice.yaml": "call it config/choices.yaml",
+    "endpoints.YAML": "call it config/endpoints.yaml",
+    "mine.yaml": "move it out of config/, and name it after --configfile",
+    "learners/mine.yaml": "write what it says in config/learners.yaml",
+    "table/x.yaml": "move it to config/tables",
+    "preset/deep/x.yml": "move it to config/presets",
+    "zzz/x.yaml": f"move it to config/{FOLDERS}",
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_file_that_is_not_read_is_refused(load: Load, name: str) -> None:
+    load()
+    path = Path("config", name)
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("{}")
+    with refusal(f"{path}: a file of this name is not read; {UNREAD[name]}"):
+        load()
+    path.write_text("{}")
+    load_config({}, [path], Path())  # --configfile reads it
+
+
+def test_what_is_read_elsewhere_or_hidden_is_no_error(load: Load) -> None:
+    load()
+    others = ["endpoints.yaml", "paper_values.yaml", "real_tables.yaml"]
+    others += [".mine.yaml", "README.md", "schemas/config.json"]
+    for name in others:
+        path = Path("config", name)
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    load()
+
+
+def test_a_preset_is_no_further_file(load: Load, tmp_path: Path) -> None:
+    load()
+    for path in (Path("config/presets/small.yaml"), tmp_path / "link.yaml"):
+        if not path.exists():
+            path.symlink_to(tmp_path / "config/presets/small.yaml")
+        with refusal(f"{path.name}: this is a preset; write --config preset="):
+            load_config({}, [path], Path())
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(Path("config/presets/small.yaml").read_text())
+    assert load_config({}, [copy], Path()).preset == "paper"
