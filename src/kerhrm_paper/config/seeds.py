@@ -1,10 +1,17 @@
 """How many replicates have data, and learners on them, and which seeds?"""
 
+from collections.abc import Mapping
+
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell
+from kerhrm_paper.config.layers import Layers
 from kerhrm_paper.config.schema import FIRST_SEARCHED
 from kerhrm_paper.config.schemas import RESERVED, Schemas
+from kerhrm_paper.config.strict_yaml import merge
 from kerhrm_paper.runs.replication import Seeds
+
+#: a number of seeds, or numbers by DATA and DATA/LEARNER
+Given = int | Mapping[str, int]
 
 
 def seeds_of(schemas: Schemas, name: str) -> Seeds:
@@ -25,8 +32,26 @@ def seeds_of(schemas: Schemas, name: str) -> Seeds:
         return Seeds.crossed(named["crossed"], first)
     if "seeds" in named:
         return Seeds.alike(named["seeds"], first)
-    number = _most(schemas, base, name)
+    seeds = whole.data[base].seeds
+    number = _most(schemas, seeds, base, name)
     return Seeds.alike(number, first)
+
+
+def most_seeds(schemas: Schemas, layers: Layers, name: str) -> int:
+    """Replicates of data with the preset, or more that they have without it.
+
+    Raises KerhrmError as :func:`seeds_of` does.
+    """
+    number = len(seeds_of(schemas, name))
+    base, named = schemas.parse_data(name)
+    files, _, user = layers.entries("data", base)
+    seeds = merge(files, user).get("seeds")
+    names_seeds = any(option in named for option in RESERVED)
+    if seeds is None or names_seeds:
+        return number
+    if not isinstance(seeds, int):
+        seeds = {place: given for place, given in seeds.items() if given is not None}
+    return max(number, _most(schemas, seeds, base, name))
 
 
 def n_seeds_of(schemas: Schemas, data: DataCell, learner: str) -> int:
@@ -36,14 +61,14 @@ def n_seeds_of(schemas: Schemas, data: DataCell, learner: str) -> int:
     if schemas.whole.search or names_seeds:
         return len(data.seeds)
     cell = f"{data.name}/{learner}"
-    return _number(schemas, data.base, cell, data.name)
+    seeds = schemas.whole.data[data.base].seeds
+    return _number(schemas, seeds, data.base, cell, data.name)
 
 
-def _most(schemas: Schemas, base: str, name: str) -> int:
+def _most(schemas: Schemas, seeds: Given, base: str, name: str) -> int:
     """Replicates of data, or of that learner on them which has the most."""
-    most = _number(schemas, base, name)
-    seeds = schemas.whole.data[base].seeds
-    if isinstance(seeds, dict):
+    most = _number(schemas, seeds, base, name)
+    if not isinstance(seeds, int):
         for place, number in seeds.items():
             data, _, _ = place.partition("/")
             if data == name:
@@ -51,12 +76,11 @@ def _most(schemas: Schemas, base: str, name: str) -> int:
     return most
 
 
-def _number(schemas: Schemas, base: str, *places: str) -> int:
+def _number(schemas: Schemas, seeds: Given, base: str, *places: str) -> int:
     """Replicates by the first of some places that has a number, else of the base.
 
     A place is ``DATA/LEARNER`` or ``DATA``, as the map of seeds writes it.
     """
-    seeds = schemas.whole.data[base].seeds
     if isinstance(seeds, int):
         return seeds
     for place in (*places, base):

@@ -10,6 +10,7 @@ from kerhrm_paper.config.labels import TableLabels
 from kerhrm_paper.config.options import known
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import KINDS, Table
+from kerhrm_paper.config.seeds import most_seeds
 from kerhrm_paper.config.views import Cell, Row, TableView
 
 Titles = Mapping[str, str]  #: methods that a table names, by output
@@ -254,7 +255,7 @@ class TableCells:
     def _check_seeds(self, names: list[str]) -> None:
         """Refuse more seeds than the data have, unless a shipped table shows them.
 
-        A preset may have fewer than the table of the paper.
+        A preset may have fewer than a table at the paper's sizes.
         """
         n_shown = self.table.seeds
         layers = self.resolver.layers
@@ -263,8 +264,7 @@ class TableCells:
         if n_shown is None or not is_changed:
             return
         for data in names:
-            cell = self.resolver.data(data)
-            n_seeds = len(cell.seeds)
+            n_seeds = most_seeds(self.resolver.schemas, layers, data)
             if n_shown > n_seeds:
                 raise self.sources.error(
                     (*self.key, "seeds"),

@@ -1,5 +1,7 @@
 """Tables: their rows, labels, outputs and alternatives."""
 
+from typing import Any
+
 import pytest
 from refusals import refusal
 from small_config import A, B, Load, options
@@ -136,6 +138,22 @@ def test_jobs_make_all_outputs_whatever_tables_show(load: Load) -> None:
 def test_a_table_may_show_fewer_seeds(load: Load) -> None:
     table = load(tables={"one": {"seeds": 2}}).tables["one"]
     assert table.n_seeds == 2
+
+
+@pytest.mark.parametrize("preset", [{}, {"seeds": 2}, {"seeds": {"made": 1, A: 2}}])
+def test_a_preset_of_fewer_seeds_shows_what_there_are(
+    load: Load, preset: dict[str, Any]
+) -> None:
+    changes = {"presets/small.yaml": {"data": {"made": preset}}}
+    small = {"preset": "small"}
+    assert load(changes, **small, tables={"one": {"seeds": 3}}).tables["one"].n_seeds
+    with refusal(r"seeds = 4: made\+r2=0.7 has 3; lower it"):
+        load(changes, **small, tables={"one": {"seeds": 4}})
+    more = {"presets/small.yaml": {"data": {"made": {"seeds": 5}}}}
+    assert load(more, **small, tables={"one": {"seeds": 5}})
+    table = {"data": {f"{A}+seeds=2": {}}, "seeds": 3}
+    with refusal(r"made\+r2=0.7\+seeds=2 has 2; lower it"):
+        load(changes, **small, tables={"one": table})
 
 
 def test_choices_become_learners_data_and_rows_of_their_table(load: Load) -> None:
