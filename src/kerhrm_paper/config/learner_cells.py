@@ -69,6 +69,8 @@ class LearnerCells:
         checks = LearnerChecks(
             sources=self.sources,
             data=data,
+            name=name,
+            schema=self.schemas.learner_schema(base),
             method=method,
             places=places,
             values=values,

@@ -9,7 +9,8 @@ from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.options import Places, numbers, place_of
-from kerhrm_paper.config.spelling import Named
+from kerhrm_paper.config.nameable import Schema
+from kerhrm_paper.config.spelling import Named, parse, spell
 from kerhrm_paper.config.strict_yaml import Tree
 
 TESTED = "regression"  #: task of the data that a pretest tests
@@ -29,6 +30,10 @@ class LearnerChecks:
         The files, which an error names.
     data : DataCell
         What the learner is on.
+    name : str
+        Of the learner.
+    schema : mapping
+        What its name can give.
     method : Method
         What trains it.
     places : list
@@ -39,6 +44,8 @@ class LearnerChecks:
 
     sources: Sources
     data: DataCell
+    name: str
+    schema: Schema
     method: Method
     places: Places
     values: Tree
@@ -69,7 +76,10 @@ class LearnerChecks:
         except KerhrmError as error:
             is_learned = task in self.method.tasks
             option = "loss" if is_learned else "method"
-            raise self._error(option, error.problem, error.hint) from error
+            hint = error.hint
+            if is_learned and self._is_selected(option):
+                hint = self._named("loss", "squared")
+            raise self._error(option, error.problem, hint) from error
 
     def _check_environments(self) -> None:
         largest = self._largest("n_environments")
@@ -93,30 +103,36 @@ class LearnerChecks:
         if k > data.n_points:
             raise self._too_many_points("k")
         if k > features.k:
+            lower = self._lower("k", features.k)
             raise self._error(
                 "k",
                 f"{data.name} has {features.k} features",
-                f"lower it, or name data with features.k={k}",
+                f"{lower}, or name data with features.k={k}",
             )
         landmarks = features.n_landmarks
         if landmarks is not None and k > landmarks:
+            lower = self._lower("k", landmarks)
             raise self._error(
                 "k",
                 f"it exceeds the {landmarks} landmarks of {data.name}",
-                f"lower it, or name data with features.n_landmarks={k} or more",
+                f"{lower}, or name data with features.n_landmarks={k} or more",
             )
 
     def _check_kernel(self) -> None:
         """Refuse a kernel matrix of all points that no machine holds."""
         data = self.data
         is_whole = data.features.n_landmarks is None
-        if is_whole and data.n_points > KERNEL_POINTS:
-            raise self.sources.error(
-                ("data", data.base, "features"),
-                f"n={data.n_points} training points are too many for a whole "
-                "kernel matrix",
-                "set features: {n_landmarks: 8000}",
-            )
+        if not is_whole or data.n_points <= KERNEL_POINTS:
+            return
+        problem = (
+            f"n={data.n_points} training points are too many for a whole kernel matrix"
+        )
+        if data.name != data.base:
+            # an option of the name may make them so many, or leave landmarks out
+            hint = "name data with features.n_landmarks=8000"
+            raise KerhrmError(f"{data.name}: {problem}", hint)
+        key = ("data", data.base, "features")
+        raise self.sources.error(key, problem, "set features: {n_landmarks: 8000}")
 
     def _largest(self, option: str) -> int | float:
         """The largest number that an option gives; 0 if it gives none."""
@@ -125,11 +141,32 @@ class LearnerChecks:
 
     def _too_many_points(self, option: str) -> KerhrmError:
         problem = f"it exceeds n={self.data.n_points} points"
-        return self._error(option, problem, "lower it or raise n")
+        lower = self._lower(option, self.data.n_points)
+        return self._error(option, problem, f"{lower} or raise n")
+
+    def _is_selected(self, option: str) -> bool:
+        """Whether a criterion has selected the option's value: no file to edit."""
+        place = place_of(self.places, option)
+        return place[0] == "selected"
+
+    def _named(self, option: str, value: int | str) -> str:
+        """Hint to give an option in the learner's name."""
+        base, named = parse(self.name, lambda base: self.schema)
+        options = {**named, option: value}
+        return f"name {spell(base, options, self.schema)}"
+
+    def _lower(self, option: str, largest: int) -> str:
+        """Hint to lower an option."""
+        if self._is_selected(option):
+            return self._named(option, largest)
+        return "lower it"
 
     def _error(self, option: str, problem: str, hint: str | None) -> KerhrmError:
         """An error about an option, at the last place that gives it."""
         place = place_of(self.places, option)
+        if self._is_selected(option):
+            place = f"{self.data.name}/{self.name}"
+            option = f"selected {option}"
         if isinstance(place, str):
             return KerhrmError(f"{place}: {option}: {problem}", hint)
         key = (*place, option)

@@ -46,7 +46,6 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("data/made.yaml", {"at": {B: {"network": {"width": [1]}}}}, f"at.{B}.network"),
     ("data/made.yaml", {"at": {"made+r2=2.0+seeds=3": {}}}, "at.made+r2=2.0+seeds=3"),
     ("data/made.yaml", {"generator": "clasification"}, "generator"),
-    ("data/made.yaml", {"options": {"n_train_per_environment": 20000}}, "features"),
     ("data/made.yaml", {"options": {"sigma_s": float("nan")}}, "options.sigma_s"),
     ("data/made.yaml", {"seeds": [1, 1]}, "seeds = [1, 1]: must be a valid integer"),
     ("data/made.yaml", {"seeds": {"made": 0}}, "seeds.made = 0: must be greater"),
