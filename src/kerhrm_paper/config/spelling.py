@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
 from kerhrm.errors import KerhrmError, shown, suggest
-from kerhrm_paper.config.nameable import Misspelled, Schema
+from kerhrm_paper.config.nameable import Misspelled, Nameable, Schema
 from kerhrm_paper.config.values import spell_value
 
 #: options of KerHRM in earlier versions, and what they are now
@@ -22,6 +22,7 @@ _CHARACTERS = re.compile(r"[A-Za-z0-9_.=+-]+")
 
 
 Named = Mapping[str, Any]  #: options of a name, by key
+SchemaOf = Callable[[str], Schema]  #: options of a base; KerhrmError if there is none
 
 
 class ParsedName(NamedTuple):
@@ -74,7 +75,7 @@ def _spelled(base: str, key: str, value: Any) -> str:
     return f"{key}={spelled}"
 
 
-def parse(text: str, schema_of: Callable[[str], Schema]) -> ParsedName:
+def parse(text: str, schema_of: SchemaOf) -> ParsedName:
     """The base and the options, by key, of a name.
 
     ``schema_of`` gives the options of a base, and raises KerhrmError if there is none.
@@ -85,7 +86,7 @@ def parse(text: str, schema_of: Callable[[str], Schema]) -> ParsedName:
     _check_length(text)
     base, *words = text.split("+")
     if not base or not _is_name(text):
-        raise _no_name(text)
+        raise _no_name(text, schema_of)
     schema = schema_of(base)
     options: dict[str, Any] = {}
     for word in words:
@@ -108,16 +109,53 @@ def _is_name(text: str) -> bool:
     return bool(_CHARACTERS.fullmatch(text))
 
 
-def _no_name(text: str) -> KerhrmError:
+def _no_name(text: str, schema_of: SchemaOf) -> KerhrmError:
     """Error of a text that is no name, as one with a / for a +, or a comma."""
     joined = text.replace("/", "+")
     listed = text.replace(",", "_")
     hint = "write BASE+option=value+..., of letters, digits and _.=+-"
     if "/" in text and _is_name(joined):
-        hint = f"write {joined}"
+        hint = "DATA/LEARNER is a cell of two names; write data and learner apart"
+        _, *options = re.split(r"[/+]", text)
+        if all("=" in option for option in options):
+            hint = f"write {joined}"
     if "," in text and _is_name(listed):
         hint = f"numbers of a list are joined by _, as in {listed}"
+        decimal = _with_points(text, schema_of)
+        if decimal:
+            hint = f"write {decimal}"
     return KerhrmError(f"{shown(text)} must be a name", hint)
+
+
+def _with_points(text: str, schema_of: SchemaOf) -> str | None:
+    """A text whose decimal commas are points, if its options take single numbers."""
+    base, *words = text.split("+")
+    try:
+        schema = schema_of(base)
+    except KerhrmError:
+        return None
+    names = [base]
+    for word in words:
+        key, _, value = word.partition("=")
+        if "," in value:
+            pointed = value.replace(",", ".")
+            option = schema.get(key)
+            if option is None or not option.fits(pointed) or _is_list(option, value):
+                return None
+            word = f"{key}={pointed}"
+        names.append(word)
+    return "+".join(names)
+
+
+def _is_list(option: Nameable, value: str) -> bool:
+    """Whether an option can have the numbers between the commas of a value."""
+    try:
+        option.read(value.replace(",", "_"))
+    except Misspelled:
+        return True
+    except ValueError:
+        return False
+    return True
 
 
 def _value(text: str, word: str, schema: Schema) -> Any:
