@@ -13,6 +13,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.options import worded
 from kerhrm_paper.config.fields import closest
 from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.spelling import RENAMED
 from kerhrm_paper.config.strict_yaml import OWN_KEYS
 
@@ -31,6 +32,8 @@ KEYS_OF_DATA: dict[str, Key] = {
     "widths": ("network", "widths"),
     "module": ("network", "module"),
 }
+#: keys that may be taken for keys of the whole configuration, and are of a table
+KEYS_OF_TABLE = ("select", "outputs", "kind", "in_all")
 #: keys of earlier versions, and what takes their place
 ENDED = {
     "like": "name the options: LEARNER+option=value in a table or a path",
@@ -166,10 +169,13 @@ def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
     ``name`` may begin with the data set that is meant, as in ``data.houses.seeds``.
     """
     *above, last = name.split(".")
-    similar = closest(last, OWN_KEYS)
-    is_own_table = bool(sources.own_table) and similar
-    if is_own_table or last not in KEYS_OF_DATA:
-        return similar
+    of_own_table = closest(last, OWN_KEYS) if sources.own_table else None
+    if of_own_table:
+        return of_own_table
+    if last in KEYS_OF_TABLE:
+        return f"it is of a table: tables: {{TABLE: {{{last}: ...}}}}"
+    if last not in KEYS_OF_DATA:
+        return closest(last, [*Whole.model_fields, *OWN_KEYS])
     data_sets = sources.names("data")
     data = next(iter(data_sets), "DATA")
     is_of_data = len(above) > 1 and above[1] in data_sets

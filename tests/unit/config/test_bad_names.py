@@ -1,8 +1,10 @@
 """Names in files that mean nothing are refused in one line with the nearest one."""
 
+import re
 from typing import Any
 
 import pytest
+from refusals import refusal
 from small_config import TREE, A, Load, refused
 
 from kerhrm.errors import KerhrmError
@@ -24,6 +26,15 @@ NAMES = [
     ("made+..", "must be a name"),
     ("../made", "must be a name"),
     ("made/r2=0.7", "write made+r2=0.7"),
+    ("made+r2=0.7/erm", "is a cell of two names; write data and learner apart"),
+    ("made+r2=0.7/erm+steps=1", "is a cell of two names"),
+    ("made/", "is a cell of two names"),
+    ("erm/", "is a cell of two names"),
+    ("made+r2=0,7", "'made+r2=0,7' must be a name; write made+r2=0.7"),
+    ("made+r2=0,7+d=3", "write made+r2=0.7+d=3"),
+    ("made+r_test=0,1", "joined by _, as in made+r_test=0_1"),
+    ("made+r2=0,7+r_test=0.1,0.2", "joined by _, as in made+r2=0_7+r_test=0.1_0.2"),
+    ("made+r3=0,7", "joined by _, as in made+r3=0_7"),
     ("made+r2=" + "7" * 300, "has 308 characters, more than 100"),
     ("made+seeds=0", "seeds: must be greater than 0"),
     ("made+crossed=21", "crossed: must be less than or equal to 20"),
@@ -62,7 +73,7 @@ def test_an_option_of_a_group_that_is_left_out_is_refused(load: Load) -> None:
 
 @pytest.mark.parametrize(("name", "told"), NAMES)
 def test_a_bad_name_is_refused_in_one_line(load: Load, name: str, told: str) -> None:
-    table: dict[str, Any] = {"title": "T", "data": [A], "learners": ["erm"]}
+    table: dict[str, Any] = {"title": "T", "data": [A], "learners": ["kerhrm"]}
     base, _, _ = name.casefold().partition("+")
     is_data = "made" in base or name.startswith("maed")
     kind = "data" if is_data else "learners"
@@ -71,10 +82,72 @@ def test_a_bad_name_is_refused_in_one_line(load: Load, name: str, told: str) -> 
     assert str(error).startswith(f"mine.yaml: tables.new.{kind}")
     assert told in str(error)
     config = load()
-    cell = (name, "erm") if kind == "data" else (A, name)
+    cell = (name, "kerhrm") if kind == "data" else (A, name)
     with pytest.raises(KerhrmError) as asked:  # as a path on the command line
         config.learner(*cell)
     assert told in str(asked.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "cured"),
+    [
+        (f"{A}+features.k=3", "kerhrm", "kerhrm+k=3"),
+        (f"{A}+features.k=3", "kerhrm+select=oracle", "kerhrm+k=3+select=oracle"),
+        (f"{A}+features.n_landmarks=3", "kerhrm", "kerhrm+k=3"),
+        ("line", "irm+select_on=made", "irm+loss=squared+select_on=made"),
+    ],
+)
+def test_of_a_selected_option_the_name_is_corrected(
+    load: Load, data: str, name: str, cured: str
+) -> None:
+    """Not the file, which says what was selected."""
+    grid = {"grid": {"alpha": [1.0, 2.0]}}
+    irm = {"method": "irm", "titles": {"model": "IRM"}}
+    irm["grid"] = {"loss": ["squared", "logistic"]}
+    line = {"title": "L", "generator": "regression", "seeds": 1}
+    changes: dict[str, Any] = {
+        "data/line.yaml": line,
+        "learners.yaml": {"kerhrm": grid | {"options": {"k": 2}}, "irm": irm},
+        "selected/made.yaml": {
+            "kerhrm": {"worst_inferred": {"k": 4}, "oracle": {"k": 5}},
+            "irm": {"worst_true": {"loss": "logistic"}},
+        },
+    }
+    config = load(changes)
+    with pytest.raises(KerhrmError) as error:
+        config.learner(data, name)
+    assert str(error.value).startswith(f"{data}/{name}: selected ")
+    assert str(error.value.hint).startswith(f"name {cured}")
+    config.learner(data, cured)
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("tabels", "did you mean 'tables'?"),
+        ("Tables", "did you mean 'tables'?"),
+        ("dataset", "did you mean 'data'?"),
+        ("tasks", "did you mean 'task'?"),
+        ("select", "it is of a table: tables: {TABLE: {select: ...}}"),
+    ],
+)
+def test_a_key_at_the_top_is_compared_with_all(load: Load, key: str, told: str) -> None:
+    error = refused(load, {key: {}})
+    assert str(error) == f"mine.yaml: {key}: no such key; {told}"
+
+
+def test_a_kernel_that_no_machine_holds_is_one_of_the_name(load: Load) -> None:
+    """Of the file, where the name has no options."""
+    data = "made+n_train_per_environment=20000"
+    landmarks = "features.n_landmarks=8000"
+    with refusal(f"^{re.escape(data)}: n=40000 training .*; name data with {landmarks}"):
+        load().learner(data, "kerhrm")
+    load().learner(f"{data}+{landmarks}", "kerhrm")
+    made = {"options": {"n_train_per_environment": 20000}}
+    table = {"title": "T", "data": ["made"], "learners": ["kerhrm"]}
+    tables = {"one": None, "other": None, "new": table}
+    with refusal(r"made.yaml: features: n=40000 .*; set features: {n_landmarks: 8000}"):
+        load({"data/made.yaml": made}, tables=tables, choices={"start": None})
 
 
 def test_a_generator_that_no_file_makes_a_data_set_is_hinted_at(load: Load) -> None:
