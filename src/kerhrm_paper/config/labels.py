@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from pydantic import TypeAdapter, ValidationError
+
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.nameable import Nameable
@@ -81,6 +83,10 @@ def check_labels(resolver: Resolver) -> None:
             problem = f"no option or data set is called '{text}'"
             hint = nearest(text, names)
             raise sources.error(key, problem, hint)
+        if option in SELECTION:
+            problem = f"no setting shows {option}"
+            hint = "leave it out; the column `selection` has the criterion"
+            raise sources.error(key, problem, hint)
         declared = options.get(option, [])
         if equals and not _fits(value, declared):
             problem = f"no name has '{text}'"
@@ -90,7 +96,18 @@ def check_labels(resolver: Resolver) -> None:
 
 def _fits(value: str, declared: list[Nameable]) -> bool:
     """Whether an option that several methods or data sets declare can have a value."""
-    return any(option.fits(value) for option in declared)
+    return any(_is_in_range(value, option) for option in declared)
+
+
+def _is_in_range(value: str, option: Nameable) -> bool:
+    """Whether an option can have a value that a name gives it."""
+    if not option.fits(value):
+        return False
+    try:
+        TypeAdapter(option.annotation).validate_python(option.read(value))
+    except ValidationError:
+        return False
+    return True
 
 
 def _labelled(resolver: Resolver) -> Iterator[tuple[Key, str]]:

@@ -58,10 +58,21 @@ def learners_of_b(table: TableView) -> list[str]:
     return [row.learner for row in table.rows if row.data == B]
 
 
-@pytest.mark.parametrize("text", ["r2=0.70", "k=abc", "steps="])
+@pytest.mark.parametrize(
+    "text", ["r2=0.70", "k=abc", "steps=", "seeds=0", "crossed=21", "r2=1.5"]
+)
 def test_labels_of_values_that_no_name_has_are_refused(load: Load, text: str) -> None:
     with refusal(f"no name has '{text}'"):
         load(labels={text: "x"})
+
+
+@pytest.mark.parametrize("text", ["select=oracle", "select_on=made", "select=foo"])
+def test_labels_of_what_no_setting_shows_are_refused(load: Load, text: str) -> None:
+    option, _, _ = text.partition("=")
+    with refusal(f"labels.{text} = 'x': no setting shows {option}; leave it out"):
+        load(labels={text: "x"})
+    with refusal(f"one.labels.{text} = 'x': no setting shows {option}"):
+        load(tables={"one": {"labels": {text: "x"}}})
 
 
 def test_labels_of_a_table_go_before_those_of_all(load: Load) -> None:
