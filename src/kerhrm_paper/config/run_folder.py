@@ -88,6 +88,10 @@ def _check_checkout(folder: Path, root: Path, where: str) -> None:
     is_result = folder.parent == root / "results"
     if is_result or not folder.is_relative_to(root):
         return
+    top, *_ = folder.relative_to(root).parts
+    is_of_make = top == "build" and (root / "Makefile").is_file()
+    if top.startswith(".") or is_of_make:
+        raise KerhrmError(f"{where}: {root / top} is a part of the checkout", HINT)
     shared = {Path(), Path("results")}
     of_checkout = tracked(root) - shared
     for above in (folder, *folder.parents):

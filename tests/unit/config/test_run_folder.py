@@ -98,6 +98,19 @@ def test_a_run_lies_in_no_folder_of_the_checkout(root: Path) -> None:
         check_run_folder(folder_of_preset(results, "smoke"), root)
 
 
+@pytest.mark.parametrize("results", [".venv", ".snakemake/x", "build", "build/x"])
+def test_a_run_lies_in_no_folder_of_tools(root: Path, results: str) -> None:
+    """Which git does not list, and `make` or a tool writes or deletes."""
+    (root / "Makefile").touch()
+    for _ in range(2):
+        with refusal(f"results={results}: .* is a part of the checkout"):
+            run(root, results)
+        (root / results).mkdir(parents=True, exist_ok=True)
+    (root / "Makefile").unlink()
+    if results.startswith("build"):
+        assert run(root, results) == Path(results, "paper")
+
+
 def test_a_folder_of_the_older_layout_is_named(root: Path) -> None:
     """DATA/SETTING/data/train.npz; now it is DATA/data/train.npz."""
     old = root / "results/paper/made/r2=0.70/data"
