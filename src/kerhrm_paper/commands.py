@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.cli import OF_PAPER, Adder
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm.extras import check_backend, needs
 
 REFERENCE = Path("results/reference")
@@ -179,8 +179,8 @@ def _publish(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.publish import publish
     from kerhrm_paper.reporting.publish_again import publish_again
     from kerhrm_paper.reporting.publish_studies import (
+        check_studies,
         draw_again,
-        files_of,
         publish_studies,
     )
     from kerhrm_paper.reporting.run import Run
@@ -190,7 +190,7 @@ def _publish(options: argparse.Namespace) -> None:
         if options.tables:
             problem = f"--again is of all that is published, not of {options.tables[0]}"
             raise KerhrmError(problem, "leave the names out")
-        if options.reference != REFERENCE:
+        if options.reference not in (REFERENCE, options.run):
             problem = f"--again writes to {options.run}, not to {options.reference}"
             raise KerhrmError(problem, "leave --reference out")
         is_of_studies = "studies" in Run(options.run).provenance
@@ -199,8 +199,9 @@ def _publish(options: argparse.Namespace) -> None:
     run = Run(options.run)
     studies = [name for name in options.tables if name.startswith(TARGET)]
     tables = [name for name in options.tables if name not in studies]
-    for name in studies:
-        files_of(name)  # which refuses an unknown study before anything is written
+    beside = options.reference.resolve().parent / "study"
+    if studies:  # before a table is written
+        check_studies(run, beside, studies)
     for name in tables:
         if name in STUDIES and not run.has(f"tables/{name}.csv"):
             problem = f"{options.run} has no table called {name}"
@@ -208,7 +209,6 @@ def _publish(options: argparse.Namespace) -> None:
     if tables or not studies:
         print(publish(run, options.reference, tables))
     if studies:
-        beside = options.reference.resolve().parent / "study"
         print(publish_studies(run, beside, studies))
 
 
@@ -216,11 +216,20 @@ def _options(options: argparse.Namespace) -> None:
     from kerhrm_paper.config.config import load_config
     from kerhrm_paper.reporting.option_list import names, table
 
+    _check_files(options.configfile)
     config = load_config({"preset": options.preset}, options.configfile)
     if options.name is None:
         print(names(config))
     else:
         print(table(config, options.name))
+
+
+def _check_files(files: list[Path]) -> None:
+    """Refuse a name that an option with several files has taken for one of them."""
+    for file in files:
+        if not file.suffix and not file.exists():
+            problem = f"--configfile: {file} does not exist"
+            raise FileError(problem, "write names before the options")
 
 
 def _cost(options: argparse.Namespace) -> None:
@@ -229,6 +238,7 @@ def _cost(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.predicted_costs import predict
     from kerhrm_paper.studies.registry import STUDIES, TARGET
 
+    _check_files(options.configfile)
     for file in options.configfile:
         read_yaml(file)  # Snakemake's error would be a traceback's last line
     declared = {}

@@ -43,16 +43,24 @@ def table(config: Config, name: str) -> str:
     Of a learner, or of data; defaults are those of the method or the generator, which
     files change.
 
-    Raises KerhrmError if there is no learner and no data set of that name.
+    Raises KerhrmError if there is no learner and no data set of that name, or its
+    options are none of theirs.
     """
+    if "/" in name:
+        problem = f"'{name}' is a cell, of data and a learner"
+        bases = map(base_of, name.split("/"))
+        raise KerhrmError(problem, f"ask for one of them: {' or '.join(bases)}")
     base = base_of(name)
     resolver = config.resolved.resolver
     known = [*config.learners, *config.data_sets]
     if base in config.learners:
         kind = "a learner"
+        resolver.schemas.parse_learner(name)
         schema = resolver.schemas.learner_schema(base)
     elif base in known:
         kind = "data"
+        if name != base:
+            resolver.data(name)
         schema = resolver.schemas.data_schema(base)
     elif base in config.tables:
         problem = f"'{base}' is a table, and has no options"

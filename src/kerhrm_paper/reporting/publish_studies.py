@@ -58,34 +58,50 @@ def publish_studies(
         other files than published ones, or some that were edited.  After any error the
         folder is as it was.
     """
-    check_target(target, run)
-    check_idle(run)
+    made = check_studies(run, target, names)
     earlier = Run(target)
     provenance = dict(earlier.provenance)
     studies = provenance.get("studies") or {}
-    made = dict(studies)
     noted = provenance.get("files") or {}
     digests = dict(noted)
-    copied = []
-    for name in names:
-        files = [f"{FOLDER}/{file}" for file in files_of(name)]
-        check_complete(run, name, files)
-        # a run of studies alone has no configuration, and its folder is the preset's
-        preset = run.folder.name
-        made[name] = facts(run, preset, name, files[0])
-        copied += files
-    check_made_of(run, copied)
-    check_published(target, [Path(file).name for file in copied])
     with restored_on_error(target):
-        for file in copied:
+        for file in _files(names):
             source = run.folder / file
             published = target / source.name
             with atomic(published) as handle:
                 handle.write(source.read_bytes())
             digests[published.name] = digest(published)
-        record = provenance | {"studies": made, "files": digests}
+        record = provenance | {"studies": studies | made, "files": digests}
         _note(target, record)
     return target
+
+
+def check_studies(run: Run, target: Path, names: Sequence[str]) -> dict[str, Any]:
+    """What made the files of studies, by target.
+
+    Raises KerhrmError as :func:`publish_studies` does, which calls it before it writes.
+    """
+    check_target(target, run)
+    check_idle(run)
+    made = {}
+    for name in names:
+        files = _files([name])
+        check_complete(run, name, files)
+        # a run of studies alone has no configuration, and its folder is the preset's
+        preset = run.folder.name
+        made[name] = facts(run, preset, name, files[0])
+    copied = _files(names)
+    check_made_of(run, copied)
+    check_published(target, [Path(file).name for file in copied])
+    return made
+
+
+def _files(names: Sequence[str]) -> list[str]:
+    """Files of studies in a run."""
+    files = []
+    for name in names:
+        files += [f"{FOLDER}/{file}" for file in files_of(name)]
+    return files
 
 
 def draw_again(target: Path, root: Path = Path()) -> Path:

@@ -77,6 +77,37 @@ def test_a_table_names_what_has_options(config: Config) -> None:
         table(config, "table1")
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("kerhrm+bogus=1", "kerhrm+bogus=1: no option is called 'bogus'"),
+        ("classification+r2=2.0", "r2: must be less than or equal to 1"),
+        ("classification+r2=0.70", "write classification+r2=0.7"),
+        (
+            "classification+r2=0.7/kerhrm+k=3",
+            "is a cell, of data and a learner; ask for one of them: classification or k",
+        ),
+    ],
+)
+def test_a_name_with_options_is_read_whole(
+    config: Config, name: str, told: str
+) -> None:
+    with refusal(re.escape(told)):
+        table(config, name)
+
+
+@pytest.mark.parametrize("command", ["options", "cost"])
+def test_a_name_behind_a_file_is_told_to_stand_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("{}")
+    assert main([command, "--configfile", str(mine), "erm"]) == 1
+    told = "--configfile: erm does not exist; write names before the options"
+    assert told in capsys.readouterr().err
+    assert main(["options", "erm", "--configfile", str(mine)]) == 0
+
+
 def test_an_unknown_name_is_one_line(
     config: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:

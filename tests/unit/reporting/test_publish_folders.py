@@ -8,9 +8,11 @@ import pytest
 from folders import complete, contents, recorded
 from refusals import refusal
 
+from kerhrm.cli import main
 from kerhrm_paper.reporting.publish import publish
 
 ROOT = Path(__file__).parents[3]
+STUDY = "study_drift"
 Make = Callable[..., Path]
 
 
@@ -67,3 +69,33 @@ def test_a_name_of_another_file_is_no_table(
     with refusal(f"fresh has no table '{name}'; it has table1"):
         publish(run, tmp_path / "published", [name], ROOT)
     assert not (tmp_path / "published").exists()
+
+
+def test_a_study_that_was_not_made_lets_no_table_be_published(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = recorded(complete(make_run(scores)))
+    before = contents(tmp_path)
+    target = str(tmp_path / "published")
+    words = ["publish", str(run.folder), STUDY, "table1", "--reference", target]
+    assert main(words) == 1
+    assert f"make it with snakemake --cores 2 {STUDY}" in capsys.readouterr().err
+    assert contents(tmp_path) == before
+    words.remove(STUDY)
+    assert main(words) == 0
+
+
+@pytest.mark.parametrize("reference", ["run", "other"])
+def test_what_is_published_again_stays_where_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reference: str
+) -> None:
+    """The run may be named twice; nothing is published there."""
+    folder = tmp_path / "run"
+    words = ["publish", str(folder), "--again"]
+    assert main([*words, "--reference", str(tmp_path / reference)]) == 1
+    told = capsys.readouterr().err
+    is_refused = f"writes to {folder}, not to {tmp_path / reference}" in told
+    assert is_refused == (reference == "other")
