@@ -8,8 +8,8 @@ from kerhrm.methods.base import Method
 from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Sources
-from kerhrm_paper.config.options import Places, numbers, place_of
 from kerhrm_paper.config.nameable import Schema
+from kerhrm_paper.config.options import Places, numbers, place_of
 from kerhrm_paper.config.spelling import Named, parse, spell
 from kerhrm_paper.config.strict_yaml import Tree
 

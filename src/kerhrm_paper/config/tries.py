@@ -47,7 +47,7 @@ def _without(learner: Tree, later: Any) -> Tree:
     return {**kept, "at": at}
 
 
-def _one_way(entry: Tree, later: Any) -> Tree:
+def _one_way(entry: Mapping[str, Any], later: Any) -> Tree:
     """An entry without its grid where a later one gives candidates, or the other way
     round."""
     kept = dict(entry)

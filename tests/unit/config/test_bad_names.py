@@ -140,7 +140,8 @@ def test_a_kernel_that_no_machine_holds_is_one_of_the_name(load: Load) -> None:
     """Of the file, where the name has no options."""
     data = "made+n_train_per_environment=20000"
     landmarks = "features.n_landmarks=8000"
-    with refusal(f"^{re.escape(data)}: n=40000 training .*; name data with {landmarks}"):
+    hint = f"name data with {landmarks}"
+    with refusal(f"^{re.escape(data)}: n=40000 training .*; {hint}"):
         load().learner(data, "kerhrm")
     load().learner(f"{data}+{landmarks}", "kerhrm")
     made = {"options": {"n_train_per_environment": 20000}}

@@ -85,7 +85,7 @@ def test_a_table_names_what_has_options(config: Config) -> None:
         ("classification+r2=0.70", "write classification+r2=0.7"),
         (
             "classification+r2=0.7/kerhrm+k=3",
-            "is a cell, of data and a learner; ask for one of them: classification or k",
+            "is a cell, of data and a learner; ask for one of them: classification",
         ),
     ],
 )
