@@ -1,5 +1,6 @@
 """Which cells does each table show, and in which rows?"""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from kerhrm_paper.config.alternatives import Alternatives
@@ -82,7 +83,10 @@ class TableCells:
 
     def view(self) -> TableView:
         """The table, its rows and what they show."""
-        learners_of = dict(self._learners())
+        learners_of: dict[str, list[str]] = defaultdict(list)
+        for data, learners in self._learners():  # data of an alternative may be twice
+            known = learners_of[data]
+            known += [learner for learner in learners if learner not in known]
         names = [*learners_of]
         self._check_seeds(names)
         kind = self._kind(names)

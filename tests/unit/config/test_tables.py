@@ -197,6 +197,16 @@ def test_choices_become_learners_data_and_rows_of_their_table(load: Load) -> Non
     ]
 
 
+def test_data_of_an_alternative_keep_their_own_learners(load: Load) -> None:
+    fewer = f"{A}+n_test=20"
+    data = {A: {}, fewer: {"learners": ["kerhrm"]}}
+    table = load(tables={"other": {"data": data}}).tables["other"]
+    shown = [row.learner for row in table.rows if row.data == fewer]
+    assert shown == ["kerhrm", "erm"]
+    of_data = [learner for name, learner in table.cells if name == fewer]
+    assert sorted(of_data) == ["erm", "kerhrm"]
+
+
 def test_alternatives_change_the_tables_own_names(load: Load) -> None:
     """An option that the table's learner has stays."""
     learners = ["erm", "kerhrm+n_iterations=1"]
