@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+import numpy as np
+
 from kerhrm.errors import KerhrmError
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
@@ -32,3 +34,23 @@ def check_order(table: Any, other: Any, what: str) -> None:
         hint = f"give {what}.loc[X.index], or {what}.to_numpy() if the order is right"
         problem = f"the rows of {what} are in another order than those of X, by index"
         raise KerhrmError(problem, hint)
+
+
+def expected_pairs(table: np.ndarray) -> float:
+    """Expected number of equal pairs among m rows with independent columns, each with
+    the law of its values in these distinct rows (m, c)."""
+    m = len(table)
+    ordered_pairs = m * (m - 1)
+    pairs = ordered_pairs / 2
+    for column in table.T:
+        _, counts = np.unique(column, return_counts=True)
+        shares = counts / m
+        chance = float((shares**2).sum())
+        pairs *= chance
+    return pairs
+
+
+def few_categories(different: np.ndarray) -> bool:
+    """Whether different points (m, c) hold so few values that equal ones are expected:
+    equal points are draws then, as ratings from 1 to 5, and else copies."""
+    return expected_pairs(different) >= 1

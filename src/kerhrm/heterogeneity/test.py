@@ -50,9 +50,8 @@ from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.given import check_order
+from kerhrm.given import check_order, few_categories
 from kerhrm.heterogeneity.arguments import check_number, check_points, numbers_of
-from kerhrm.heterogeneity.chance import few_categories
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
 from kerhrm.heterogeneity.result import (
     MIN_POINTS,

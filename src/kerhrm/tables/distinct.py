@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from kerhrm.algorithm.records import NO_WEIGHT
-from kerhrm.heterogeneity.chance import expected_pairs
+from kerhrm.given import expected_pairs
 
 #: of all rows; where weights are larger, a unit weighs more
 MAX_UNITS = 10_000_000
