@@ -87,8 +87,8 @@ class Plan:
         return [name for name in files if self.run.has(name)]
 
     def brings_configuration(self) -> bool:
-        """Whether the run's configuration knows all that is published, and more, or
-        is the first one.
+        """Whether the run's configuration knows all that is published, and more or one
+        of the tables otherwise, or is the first one.
 
         Pictures that are drawn again have their titles from it.
         """
@@ -101,8 +101,14 @@ class Plan:
         known = published.config
         is_changed = bool(of_run.get("changes"))
         is_alike = of_run.get("preset") == known.get("preset") and not is_changed
-        tables = (of_run.get("tables") or {}).keys()
-        return is_alike and tables > (known.get("tables") or {}).keys()
+        before = known.get("tables") or {}
+        tables = of_run.get("tables") or {}
+        says_more = tables.keys() > before.keys()
+        says_otherwise = any(
+            tables.get(name) != before.get(name) for name in self.tables
+        )
+        knows_all = tables.keys() >= before.keys()
+        return is_alike and knows_all and (says_more or says_otherwise)
 
 
 def publish(

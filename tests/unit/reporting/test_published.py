@@ -119,6 +119,10 @@ def test_a_new_table_brings_the_configuration_that_knows_it(
     path.write_text(yaml.safe_dump(config))
     publish(recorded(Run(later.folder)), target, ["study"], ROOT)
     assert yaml.safe_load((target / "config.yaml").read_text()) == config
+    config["tables"]["study"]["title"] = "Another title"  # and one that says otherwise
+    path.write_text(yaml.safe_dump(config))
+    publish(recorded(Run(later.folder)), target, ["study"], ROOT)
+    assert yaml.safe_load((target / "config.yaml").read_text()) == config
 
 
 def test_endpoints_and_claims_are_computed_again(
