@@ -85,8 +85,8 @@ class TableCells:
         """The table, its rows and what they show."""
         learners_of: dict[str, list[str]] = defaultdict(list)
         for data, learners in self._learners():  # data of an alternative may be twice
-            known = learners_of[data]
-            known += [learner for learner in learners if learner not in known]
+            listed = learners_of[data]
+            listed += [learner for learner in learners if learner not in listed]
         names = [*learners_of]
         self._check_seeds(names)
         kind = self._kind(names)
