@@ -153,6 +153,8 @@ def read_sources(
     Those of :data:`FOLDERS` and :data:`FILES` stand in different places of the tree;
     then come ``config.yaml``, the preset, further files and the command line.
     """
+    if "preset" not in overrides:
+        _check_no_preset(folder, files)
     _check_read(folder, files)
     sources = Sources()
     for name in FOLDERS:
@@ -189,15 +191,19 @@ def read_sources(
     return sources
 
 
-def _check_read(folder: Path, further: list[Path]) -> None:
-    """Refuse a YAML file of ``config/`` that would not be read, and a preset that is
-    given as a further file."""
+def _check_no_preset(folder: Path, further: list[Path]) -> None:
+    """Refuse a preset that is given as a further file, where none is named: the files
+    of another one would be made again at its sizes."""
     presets = folder / PRESETS
     for path in further:
         file = path.resolve()
         if file.parent == presets.resolve():
             problem = f"{shown(path)}: this is a preset"
             raise KerhrmError(problem, f"write --config preset={file.stem}")
+
+
+def _check_read(folder: Path, further: list[Path]) -> None:
+    """Refuse a YAML file of ``config/`` that would not be read."""
     given = [path.resolve() for path in further]
     known = (*FILES, *OTHERS)
     for path in visible(folder, "**/*"):

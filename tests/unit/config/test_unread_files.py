@@ -56,3 +56,6 @@ def test_a_preset_is_no_further_file(load: Load, tmp_path: Path) -> None:
     copy = tmp_path / "copy.yaml"
     copy.write_text(Path("config/presets/small.yaml").read_text())
     assert load_config({}, [copy], Path()).preset == "paper"
+    # next to a preset that is named it makes that one small
+    preset = Path("config/presets/small.yaml")
+    assert load_config({"preset": "tuning"}, [preset], Path()).preset == "tuning"
