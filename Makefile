@@ -30,12 +30,13 @@ OF_recover = CORES PROFILE CONFIG TARGET
 OF_report = CORES PROFILE CONFIG
 OF_test = WORKFLOW_TESTS
 OF_dag = WORKFLOW_TESTS
+OF_axe = AXE AXE_OPTIONS
 GOALS := $(or $(MAKECMDGOALS),help)
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 LOST := $(filter-out PYTHON TORCH BIN $(foreach goal,$(GOALS),$(OF_$(goal))),$(GIVEN))
 $(if $(LOST),$(error make $(GOALS) does not take $(LOST); `make help` lists what it takes))
 
-.PHONY: help env smoke reproduce recover test lint unit dag lock site report bench clean
+.PHONY: help env smoke reproduce recover test lint unit dag lock site axe report bench clean
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 	@echo '  targets first, keys after one --config:'
@@ -93,6 +94,18 @@ site: env  ## the documentation as a site: build/site
 	rm -rf docs/generated  # pages of names that are gone
 	$(BIN)/sphinx-build -W --keep-going -b html -d build/doctrees docs build/site
 	@echo "open build/site/index.html"
+
+# In a container Chrome needs AXE_OPTIONS='--chrome-options=no-sandbox'.
+AXE := npx --yes @axe-core/cli@4.13.0
+AXE_PAGES := index tutorial findings python own_data protocol algorithm api gallery/index
+AXE_PAGES += choices peers studies workflow extending interruptions embeddings configuration
+AXE_PAGES += gallery/plot_1_hidden_environments generated/kerhrm.KerHRMRegressor
+axe: site  ## rules of accessibility on the site and the published page (npx, Chrome, chromedriver)
+	@set -e; cp results/reference/report.html build/site/report.html; \
+	  $(BIN)/python -m http.server 8765 --bind 127.0.0.1 --directory build/site >/dev/null 2>&1 & \
+	  server=$$!; trap "kill $$server" EXIT; sleep 2; \
+	  $(AXE) --exit $(AXE_OPTIONS) \
+	    $(patsubst %,http://127.0.0.1:8765/%.html,report $(AXE_PAGES))
 
 bench: env benchmarks/.venv/installed  ## speed: results/bench, eight minutes
 	@$(BIN)/python -m benchmarks
