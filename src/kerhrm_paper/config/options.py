@@ -79,13 +79,29 @@ def dump(sources: Sources, model: Model, places: Places, prefix: str = "") -> Tr
         place = place_of(places, option)
         if not isinstance(place, str):
             raise invalid(sources, place, error) from error
-        key = "options"
-        names = [part for part in location if isinstance(part, str)]
-        if names:
-            dotted = ".".join(names)
-            key = prefix + dotted
-        problem, hint = worded(first)
-        raise KerhrmError(f"{place}: {key}: {problem}", hint) from error
+        raise _misfit(place, error, prefix) from error
+
+
+def _misfit(name: str, error: ValidationError, prefix: str = "") -> KerhrmError:
+    """Error of an option that a name gives; the prefix precedes the option's key."""
+    first = error.errors()[0]
+    key = "options"
+    names = [part for part in first["loc"] if isinstance(part, str)]
+    if names:
+        dotted = ".".join(names)
+        key = prefix + dotted
+    problem, hint = worded(first)
+    return KerhrmError(f"{name}: {key}: {problem}", hint)
+
+
+def check_named(model: Model, name: str, options: Tree) -> None:
+    """Refuse options of a name that no others could make right."""
+    try:
+        _validated(model, options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["loc"]:  # of one option, not of several together
+            raise _misfit(name, error) from error
 
 
 def check_fields(sources: Sources, model: Model, key: Key, options: Tree) -> None:

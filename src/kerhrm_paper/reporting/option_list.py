@@ -7,9 +7,12 @@ from typing import Any
 from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
+from kerhrm_paper.config.declared import LEARNER_OPTIONS
 from kerhrm_paper.config.fields import closest
 from kerhrm_paper.config.nameable import Nameable
-from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.options import check_named
+from kerhrm_paper.config.schemas import Schemas
+from kerhrm_paper.config.spelling import base_of, tree
 from kerhrm_paper.config.values import spell_value
 from kerhrm_paper.config.views import TableView
 
@@ -55,7 +58,7 @@ def table(config: Config, name: str) -> str:
     known = [*config.learners, *config.data_sets]
     if base in config.learners:
         kind = "a learner"
-        resolver.schemas.parse_learner(name)
+        _check_learner(resolver.schemas, name)
         schema = resolver.schemas.learner_schema(base)
     elif base in known:
         kind = "data"
@@ -75,6 +78,13 @@ def table(config: Config, name: str) -> str:
     lines = _lines(schema)
     with_head = [head, *lines]
     return "\n".join(with_head)
+
+
+def _check_learner(schemas: Schemas, name: str) -> None:
+    """Refuse a learner's name with an option that is none, or out of its range."""
+    base, named = schemas.parse_learner(name)
+    options = {key: named[key] for key in named if key not in LEARNER_OPTIONS}
+    check_named(schemas.methods[base].options, name, tree(options))
 
 
 def _of_table(table: TableView) -> str:

@@ -81,6 +81,9 @@ def test_a_table_names_what_has_options(config: Config) -> None:
     ("name", "told"),
     [
         ("kerhrm+bogus=1", "kerhrm+bogus=1: no option is called 'bogus'"),
+        ("kerhrm+k=0", "kerhrm+k=0: k: must be greater than 0"),
+        ("irm+steps=0+select=none", "select=none: steps: must be greater than 0"),
+        ("kerhrm+pretest.level=7.0", "pretest.level: must be less than"),
         ("classification+r2=2.0", "r2: must be less than or equal to 1"),
         ("classification+r2=0.70", "write classification+r2=0.7"),
         (
