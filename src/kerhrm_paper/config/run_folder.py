@@ -55,7 +55,9 @@ def check_run_folder(run: Path, root: Path) -> None:
     except OSError as error:
         problem = f"{where}: {error.strerror or error}"
         raise FileError(problem, HINT) from error
-    _check_checkout(folder, root.resolve(), where)
+    as_written = Path(os.path.abspath(run))  # which may lead through a link
+    for path in (as_written, folder):
+        _check_checkout(path, root.resolve(), where)
 
 
 def _check_inside(folder: Path, where: str) -> None:

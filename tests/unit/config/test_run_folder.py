@@ -111,6 +111,17 @@ def test_a_run_lies_in_no_folder_of_tools(root: Path, results: str) -> None:
         assert run(root, results) == Path(results, "paper")
 
 
+def test_a_link_of_the_checkout_leads_to_no_run(root: Path, tmp_path: Path) -> None:
+    """A hidden one, as of an environment that checkouts share; results may be one."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (root / ".venv").symlink_to(elsewhere)
+    with refusal(r"results=\.venv: .*\.venv is a part of the checkout"):
+        run(root, ".venv")
+    (root / "results").symlink_to(elsewhere)
+    assert run(root, "results") == Path("results/paper")
+
+
 def test_a_folder_of_the_older_layout_is_named(root: Path) -> None:
     """DATA/SETTING/data/train.npz; now it is DATA/data/train.npz."""
     old = root / "results/paper/made/r2=0.70/data"
