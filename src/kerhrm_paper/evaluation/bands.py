@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm_paper.config.endpoints import Endpoints, EndpointTable
-from kerhrm_paper.evaluation.endpoints import (
+from kerhrm_paper.evaluation.endpoint_rows import (
     chosen_rows,
     missing_values,
     part_of,

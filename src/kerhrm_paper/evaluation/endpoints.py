@@ -21,7 +21,7 @@ A method with constants that the paper does not print has a band of means in pla
 one, see :mod:`kerhrm_paper.evaluation.bands`; where it is known the outcome follows it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -30,7 +30,6 @@ import pandas as pd
 from scipy import special
 
 from kerhrm_paper.config.endpoints import Endpoints, EndpointTable
-from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.effects import (
     NAN,
     NO_EFFECT,
@@ -39,6 +38,12 @@ from kerhrm_paper.evaluation.effects import (
     against,
     decide,
 )
+from kerhrm_paper.evaluation.endpoint_rows import (
+    chosen_rows,
+    missing_values,
+    part_of,
+    printed_numbers,
+)
 from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise
 from kerhrm_paper.evaluation.tables import (
     METRICS,
@@ -46,7 +51,6 @@ from kerhrm_paper.evaluation.tables import (
     PaperValues,
     base_setting,
     notice,
-    primary,
     stand_ins,
     where,
 )
@@ -201,54 +205,11 @@ def _follow(row: dict[str, Any], band: pd.DataFrame) -> None:
     of_row = where(of_row, part=row["part"], method=row["method"])
     has_none = of_row["outcome"].isin(["incomplete", "not comparable"])
     with_outcome = of_row[~has_none]
-    for found in with_outcome.to_dict("records"):
-        row["lowest"] = found["lowest"]
-        row["highest"] = found["highest"]
-        row["outcome"] = found["outcome"]
-        row["outcome_exact"] = found["outcome"]
-
-
-def part_of(apart: Iterable[str]) -> Callable[[str], str]:
-    """Part of a table that a setting belongs to: an option that stands apart, or ""."""
-    known = set(apart)
-
-    def part(setting: str) -> str:
-        options = setting.split(",")
-        kept = [option for option in options if option in known]
-        return ",".join(kept)
-
-    return part
-
-
-def chosen_rows(
-    scores: pd.DataFrame,
-    method: str,
-    declared: EndpointTable,
-    spec: Endpoints,
-) -> pd.DataFrame:
-    """Rows of a method by its own criterion, of a baseline by that of all baselines.
-
-    Of crossed seeds there is one for each data set.
-    """
-    if method in spec.baselines:
-        rows = where(scores, selection=spec.baselines_by)
-    else:
-        rows = scores[primary(scores)]
-    of_method = where(rows, method=method, metric=declared.metric)
-    return of_independent_seeds(of_method)
-
-
-def printed_numbers(
-    paper: PaperValues, table: str, metric: str
-) -> dict[str, dict[str, float]]:
-    """The paper's numbers of a metric in a table, by method as printed and setting."""
-    numbers: dict[str, dict[str, float]] = {}
-    for key, number in paper.items():
-        of_table, setting, method, of_metric = key
-        if of_table == table and of_metric == metric:
-            of_method = numbers.setdefault(method, {})
-            of_method[setting] = number
-    return numbers
+    for known in with_outcome.to_dict("records"):
+        row["lowest"] = known["lowest"]
+        row["highest"] = known["highest"]
+        row["outcome"] = known["outcome"]
+        row["outcome_exact"] = known["outcome"]
 
 
 def _endpoint(
@@ -326,19 +287,3 @@ def _detectable(std: float, n: int, error: float) -> float:
     of_mean = std / n**0.5
     standard_error = float(np.hypot(of_mean, error))
     return (t + t_power) * standard_error
-
-
-def missing_values(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
-    """What is missing of the values (seeds x settings) that the printed numbers ask
-    for."""
-    measured = {base_setting(setting) for setting in wide}
-    for setting in printed:
-        if setting not in measured:
-            yield f"{setting} (all seeds)"
-    for setting, is_missing in wide.isna().items():
-        if is_missing.all():
-            yield f"{setting} (all seeds)"
-        elif is_missing.any():
-            missing = is_missing.index[is_missing]
-            seeds = ", ".join(map(str, missing))
-            yield f"{setting} (seeds {seeds})"

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from kerhrm_paper.evaluation.crossed import means_of_all
-from kerhrm_paper.evaluation.endpoints import part_of
+from kerhrm_paper.evaluation.endpoint_rows import part_of
 from kerhrm_paper.evaluation.tables import RESULTS, WORST, primary
 from kerhrm_paper.reporting.tables import results_of
 

@@ -14,7 +14,8 @@ from scipy import stats
 from kerhrm_paper.config.endpoints import Band, Endpoints, EndpointTable
 from kerhrm_paper.evaluation.comparisons import compare
 from kerhrm_paper.evaluation.crossed import of_independent_seeds
-from kerhrm_paper.evaluation.endpoints import chosen_rows, endpoints
+from kerhrm_paper.evaluation.endpoint_rows import chosen_rows
+from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import make_table, where
 from kerhrm_paper.reporting.run import Run
 
