@@ -96,8 +96,9 @@ def _worded(kind: Any) -> str:
         whole = "whole " if are_whole else ""
         return f"{whole}numbers, joined by _"
     if _is_literal(kind):
-        choices = map(str, typing.get_args(kind))
-        return ", ".join(choices)
+        choices = [str(choice) for choice in typing.get_args(kind)]
+        several = "one of " if len(choices) > 1 else ""
+        return several + ", ".join(choices)
     return _SCALARS[kind]
 
 

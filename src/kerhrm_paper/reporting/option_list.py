@@ -72,6 +72,8 @@ def table(config: Config, name: str) -> str:
         problem = f"no learner and no data set is called '{base}'"
         hint = "add --configfile FILE for your own; without a name all are listed"
         hint = closest(base, known) or hint
+        if not base:
+            hint = "write LEARNER+option=value, or DATA+option=value"
         raise KerhrmError(problem, hint)
     head = f"{base}+option=value+... names {kind} with other options; "
     head += "defaults, which files may change:"

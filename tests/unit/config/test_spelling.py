@@ -197,7 +197,7 @@ WRONG = {
     "erm+learning_rate=nan": ("it must be a number", ""),
     "erm+learning_rate=inf": ("it must be a number", ""),
     "erm+learning_rate=1e400": ("it must be a finite number", ""),
-    "irm+loss=Squared": ("it must be squared, logistic", ""),
+    "irm+loss=Squared": ("it must be one of squared, logistic", ""),
     "kerhrm+k=10_": ("it must be whole numbers, joined by _", ""),
     "kerhrm+k=10,15": ("must be a name", "joined by _, as in kerhrm+k=10_15"),
     "kerhrm+pretest=0.1": ("pretest is a group", "write pretest=none, or one of it"),

@@ -52,7 +52,7 @@ def test_types_ranges_and_meanings_are_shown(config: Config) -> None:
     (line,) = (one for one in text.splitlines() if one.startswith("  +min_share="))
     assert "a number, >= 0, <= 1" in line
     assert line.endswith("below: an environment counts as empty and is dropped")
-    assert "soft, hard" in text
+    assert "one of soft, hard" in text
 
 
 def test_without_a_name_all_are_listed(
@@ -116,6 +116,8 @@ def test_an_unknown_name_is_one_line(
 ) -> None:
     with refusal("called 'kerhrn'; did you mean 'kerhrm'"):
         table(config, "kerhrn")
+    with refusal("called ''; write LEARNER\\+option=value, or DATA"):
+        table(config, "+k=3")
     assert main(["options", "clasification"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
     with refusal("add --configfile FILE for your own"):
