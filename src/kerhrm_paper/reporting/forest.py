@@ -1,5 +1,7 @@
 """Every method by table: its difference from the paper."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -26,6 +28,13 @@ LOOKS = {
     UNPRINTED: ("#CC79A7", "D"),
     "not comparable": ("0.6", "o"),
 }
+#: words in the place of a mark
+NOT_COMPARED: dict[str, Any] = {
+    "color": "0.42",
+    "fontsize": 8,
+    "ha": "center",
+    "va": "center",
+}
 
 
 def endpoints(tests: pd.DataFrame) -> Figure:
@@ -37,7 +46,8 @@ def endpoints(tests: pd.DataFrame) -> Figure:
     is the margin; the thick part of an interval is what is left if the paper's mean has
     no error.  A pale bar goes from the lowest to the highest mean over constants that
     the paper does not print, where these are known.  Parts of tables, and tables
-    without any number, as of stand-ins, are left out.
+    without any number, as of stand-ins, are left out.  Where the paper has no number of
+    the same kind, as of a method that it does not name, words are in the mark's place.
     """
     parts = tests["part"].fillna("")
     tests = tests[parts == ""]
@@ -89,6 +99,11 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
     axis.axvspan(-margin, margin, color="0.92", linewidth=0, zorder=0)
     axis.axvline(0, color="0.5", linewidth=0.8, zorder=1)
     measured = tests.dropna(subset="mean")
+    compared = set(measured["method"])
+    for y, method in enumerate(methods):
+        if method not in compared:
+            transform = axis.get_yaxis_transform()
+            axis.text(0.5, y, "not compared", transform=transform, **NOT_COMPARED)
     for test in measured.itertuples():
         outcome = str(test.outcome)
         colour, marker = LOOKS[outcome]

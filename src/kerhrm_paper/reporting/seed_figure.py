@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary, where
+from kerhrm_paper.evaluation.tables import WORST, primary, where
 from kerhrm_paper.reporting.figures import (
     GREY,
     LINE,
@@ -28,6 +28,7 @@ from kerhrm_paper.reporting.tables import TITLES, results_of
 MANY_ROWS = 16  #: of methods in settings; if there are more, a method is a row
 NAME = 30  #: characters of a line of a row's name
 LINE_HEIGHT = 0.15  #: inches, of a line of a row's name
+NAME_START, NAME_HEIGHT = 3, 10  #: points over the axis, of a reference's name
 MEAN_COLOUR, PAPER_COLOUR = "#0072B2", "#D55E00"
 #: of points, lines and words
 RUN: dict[str, Any] = {"color": MEAN_COLOUR, "markersize": 2.2}
@@ -49,9 +50,11 @@ PAPER: dict[str, Any] = {
 FAILED: dict[str, Any] = {"color": GREY, "fontsize": 8, "va": "center"}
 #: instead of rows, where there are none
 NO_ROWS = "no method's own criterion has chosen a row"
-#: of rows' numbers: heading, points right of the axis, colour
-MEANS = "\N{BLACK VERTICAL RECTANGLE} mean", 6, MEAN_COLOUR
-PAPERS = "\N{WHITE DIAMOND} paper", 46, PAPER_COLOUR
+#: of rows' numbers: heading and colour
+MEANS = "\N{BLACK VERTICAL RECTANGLE} mean", MEAN_COLOUR
+PAPERS = "\N{WHITE DIAMOND} paper", PAPER_COLOUR
+WORSTS = "worst test", GREY
+COLUMN_START, COLUMN_WIDTH = 6, 38  #: points, of these numbers right of the axis
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Row:
     name: str
     runs: Sequence[np.ndarray]
     paper: float  #: mean over the settings; nan where it has none for one of them
+    worst: float  #: mean result in a run's worst test environment; nan without several
 
     @property
     def values(self) -> np.ndarray:
@@ -85,18 +89,21 @@ def every_seed(
     The result is the first of :func:`~kerhrm_paper.reporting.tables.results_of`, the
     rows are chosen by the methods' own criteria.  Methods in settings are rows, or,
     where these are many, methods, with their settings one below the other.  A mean
-    over settings is next to the paper's over the same settings.  Names of ``marked``
+    over settings is next to the paper's over the same settings, and next to the mean
+    of what a run reaches in the worst of its test environments.  Names of ``marked``
     methods are bold.
     """
-    result, *_ = results_of(scores)
+    result, *others = results_of(scores)
     own_scores = scores[primary(scores)]
+    is_worst = own_scores["metric"].isin([name for name in others if name in WORST])
+    worst = own_scores[is_worst]
     own_cells = cells[primary(cells)]
     scores = where(own_scores, metric=result)
     own = where(own_cells, metric=result)
     is_level = scores["method"].isin(REFERENCES)
     if is_level.all():
         return _empty(title)
-    rows = _rows(scores[~is_level], own)
+    rows = _rows(scores[~is_level], own, worst)
     numbers = [row.lines.count("\n") + 1 for row in rows]
     n_lines = max(numbers)
     with style():
@@ -119,11 +126,8 @@ def every_seed(
         label = _label(result, rows)
         axis.set_xlabel(label)
         axis.grid(axis="x")
-        means = [row.values.mean() for row in rows]
-        _write(axis, means, *MEANS)
-        papers = [row.paper for row in rows]
-        if np.isfinite(papers).any():
-            _write(axis, papers, *PAPERS)
+        n_levels = scores.loc[is_level, "method"].nunique()
+        _write_columns(axis, rows, above=n_levels)
         finish(figure, [], title)
     return figure
 
@@ -137,7 +141,7 @@ def _empty(title: str) -> Figure:
     return figure
 
 
-def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
+def _rows(scores: pd.DataFrame, cells: pd.DataFrame, worst: pd.DataFrame) -> list[Row]:
     """Rows of the figure, those of references below the others."""
     methods = list(dict.fromkeys(scores["method"]))
     methods.sort(key=lambda method: method.startswith("ref: "))
@@ -150,6 +154,7 @@ def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
     rows = []
     for method in methods:
         of_method = where(scores, method=method)
+        worst_of_method = where(worst, method=method)
         cells_of_method = where(cells, method=method)
         by_setting = cells_of_method.set_index("setting")
         printed = by_setting["paper"]
@@ -167,7 +172,9 @@ def _rows(scores: pd.DataFrame, cells: pd.DataFrame) -> list[Row]:
                 name += f", {words[first]}"
             runs = _runs(of_method, group)
             paper = _mean(printed, group)
-            row = Row(method, name, runs, paper)
+            worst_runs = np.concatenate(_runs(worst_of_method, group))
+            lowest = worst_runs.mean() if worst_runs.size else np.nan
+            row = Row(method, name, runs, paper, lowest)
             rows.append(row)
     return rows
 
@@ -241,7 +248,7 @@ def _draw_levels(axis: Axes, scores: pd.DataFrame) -> None:
         axis.annotate(
             name,
             (level, 1.0),
-            (0, 3 + 10 * number),
+            (0, NAME_START + NAME_HEIGHT * number),
             xycoords=axis.get_xaxis_transform(),
             textcoords="offset points",
             ha="right" if is_right else "left",
@@ -256,26 +263,50 @@ def _label(result: str, rows: list[Row]) -> str:
     label = f"{title}; a dot is one run"
     if any(len(row.runs) > 1 for row in rows):
         label += ",\nthe settings of a row from top to bottom"
+    if any(np.isfinite(row.worst) for row in rows):
+        label += "\nworst test: mean over runs of the worst of several tests"
     return label
 
 
+def _write_columns(axis: Axes, rows: list[Row], above: int) -> None:
+    """Columns of numbers right of the rows: means, the paper's, of the worst test.
+
+    Without a number there is no column.  The headings are over ``above`` lines of
+    names.
+    """
+    means = [row.values.mean() for row in rows]
+    papers = [row.paper for row in rows]
+    worsts = [row.worst for row in rows]
+    points = COLUMN_START
+    for numbers, heading in ((means, MEANS), (papers, PAPERS), (worsts, WORSTS)):
+        if np.isfinite(numbers).any():
+            _write(axis, numbers, *heading, points, above)
+            points += COLUMN_WIDTH
+
+
 def _write(
-    axis: Axes, numbers: Iterable[float], heading: str, points: float, colour: str
+    axis: Axes,
+    numbers: Iterable[float],
+    heading: str,
+    colour: str,
+    points: float,
+    above: int,
 ) -> None:
     """A column of numbers right of the rows, empty where there is none."""
-    texts = [heading]
-    for number in numbers:
-        text = plain(f"{number:.2f}") if np.isfinite(number) else ""
-        texts.append(text)
-    for y, text in enumerate(texts, -1):
+    look: dict[str, Any] = {
+        "textcoords": "offset points",
+        "color": colour,
+        "fontsize": 8,
+        "annotation_clip": False,
+    }
+    height = NAME_START + NAME_HEIGHT * above
+    axis.annotate(heading, (1, 1), (points, height), xycoords="axes fraction", **look)
+    for y, number in enumerate(numbers):
         axis.annotate(
-            text,
+            plain(f"{number:.2f}") if np.isfinite(number) else "",
             (1, y),
             (points, 0),
             xycoords=axis.get_yaxis_transform(),
-            textcoords="offset points",
             va="center",
-            color=colour,
-            fontsize=8,
-            annotation_clip=False,
+            **look,
         )

@@ -235,7 +235,10 @@ def summaries(drawn: Frames) -> Frames:
 
 
 def figures(tables: Frames) -> Figures:
-    """The share of p-values up to p where there are no environments."""
+    """The share of p-values up to p where there are no environments.
+
+    A table with too little to test has none, and counts as p = 1.
+    """
     draws = tables[DRAWS]
     is_null = draws["part"] == NULL
     nulls = draws[is_null]
@@ -246,7 +249,7 @@ def figures(tables: Frames) -> Figures:
     for n, group in nulls.groupby("n"):
         if len(group) > NULL_SEEDS:  # not the 400 rows of diabetes
             p_values = group["p_value"]
-            p_values = p_values.dropna()
+            p_values = p_values.fillna(1.0)
             colour = next(colours)
             axis.ecdf(p_values, color=colour)
             below_one = (p_values < 1).mean()

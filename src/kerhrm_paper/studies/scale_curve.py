@@ -167,14 +167,15 @@ def figures(tables: Frames) -> Figures:
     means = curve.groupby(["method", "n"]).mean(numeric_only=True)
     figure = Figure((5.5, 4.8), layout="constrained")
     (accuracy, worst), (seconds, memory) = figure.subplots(2, 2, sharex=True)
+    growing = f"growth from {GROWS} images on"
     for axis, quantity, title in (
         (accuracy, "test_acc", "accuracy, colours reversed"),
-        (worst, "worst_acc", "worst accuracy"),
-        (seconds, "cpu_seconds", "processor seconds"),
-        (memory, "memory_gb", "memory, GB"),
+        (worst, "worst_acc", "accuracy in the worst of three tests"),
+        (seconds, "cpu_seconds", f"processor seconds; {growing}"),
+        (memory, "memory_gb", f"memory, GB; {growing}"),
     ):
         draw(axis, means, quantity)
-        axis.set_title(title, loc="left", fontsize=10)
+        axis.set_title(title, loc="left", fontsize=9)
     for axis in (seconds, memory):
         axis.set_yscale("log")
         low, high = axis.get_ylim()
