@@ -346,9 +346,9 @@ def test_processes_of_a_method_end_with_its_time(process: FitProcess) -> None:
     assert time.monotonic() - started < 300
     started_by_it = [
         other
-        for other in psutil.process_iter(["cmdline"])
+        for other in psutil.process_iter(["cmdline", "environ"])
         if program.__name__ in (other.info["cmdline"] or [])
-        and str(os.getpid()) in other.environ().get("OF_TEST", "")
+        and str(os.getpid()) in (other.info["environ"] or {}).get("OF_TEST", "")
     ]
     # a busy machine takes a while to end what was killed
     _, alive = psutil.wait_procs(started_by_it, timeout=60)
