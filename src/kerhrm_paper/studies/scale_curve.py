@@ -167,19 +167,18 @@ def figures(tables: Frames) -> Figures:
     means = curve.groupby(["method", "n"]).mean(numeric_only=True)
     figure = Figure((5.5, 4.8), layout="constrained")
     (accuracy, worst), (seconds, memory) = figure.subplots(2, 2, sharex=True)
-    growing = f"growth from {GROWS} images on"
     for axis, quantity, title in (
         (accuracy, "test_acc", "accuracy, colours reversed"),
         (worst, "worst_acc", "accuracy in the worst of three tests"),
-        (seconds, "cpu_seconds", f"processor seconds; {growing}"),
-        (memory, "memory_gb", f"memory, GB; {growing}"),
+        (seconds, "cpu_seconds", "processor seconds"),
+        (memory, "memory_gb", "memory, GB"),
     ):
         draw(axis, means, quantity)
         axis.set_title(title, loc="left", fontsize=9)
     for axis in (seconds, memory):
         axis.set_yscale("log")
         low, high = axis.get_ylim()
-        axis.set_ylim(low, high * (high / low))  # the upper half is for the exponents
+        axis.set_ylim(low, high * (high / low) ** 1.3)  # above are the exponents
         axis.yaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_minor_formatter("")
         axis.set_xlabel("training images")
@@ -209,13 +208,15 @@ def draw(axis: Axes, means: DataFrame, quantity: str) -> None:
 
 def name_exponents(axis: Axes, exponents: Any) -> None:
     """Write the power of n of every method, in its colour, at the left end."""
-    height = 0.95
+    place: dict[str, Any] = {"transform": axis.transAxes, "va": "top"}
+    axis.text(0.04, 0.97, f"growth from {GROWS} on:", color="0.42", **place)
+    height = 0.86
     for method, (name, colour) in SHOWN.items():
         power = exponents[method]
         if not np.isfinite(power):
             continue
         text = f"{name}: $n^{{{power:.2f}}}$"
-        axis.text(0.04, height, text, color=colour, transform=axis.transAxes, va="top")
+        axis.text(0.04, height, text, color=colour, **place)
         height -= 0.11
 
 

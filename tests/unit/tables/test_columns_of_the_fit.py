@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from refusals import refusal
@@ -74,6 +73,7 @@ def test_the_cure_works_for_tables_of_pandas_and_polars(model: TangentRidge) -> 
     chosen = others[list(model.feature_names_in_)]
     assert_array_equal(model.predict(chosen), expected)
     columns = {name: others[name].to_numpy() for name in others}
+    pl = pytest.importorskip("polars")
     of_polars = pl.DataFrame(columns)
     with refusal("X has column 'd', which was not in the fit"):
         model.predict(of_polars)
@@ -95,6 +95,7 @@ def test_a_lazy_table_of_polars_is_refused_without_a_warning(
     model: TangentRidge, what: str
 ) -> None:
     """Polars warns where the names of its columns are asked for."""
+    pl = pytest.importorskip("polars")
     lazy = pl.DataFrame({"a": Y}).lazy()
     name = "X" if what == "rows to predict" else what
     given: dict[str, Any] = {"X": FRAME, "y": Y} | {name: lazy}
