@@ -169,7 +169,7 @@ def figures(tables: Frames) -> Figures:
     (accuracy, worst), (seconds, memory) = figure.subplots(2, 2, sharex=True)
     for axis, quantity, title in (
         (accuracy, "test_acc", "accuracy, colours reversed"),
-        (worst, "worst_acc", "accuracy in the worst of three tests"),
+        (worst, "worst_acc", "accuracy, worst of three tests"),
         (seconds, "cpu_seconds", "processor seconds"),
         (memory, "memory_gb", "memory, GB"),
     ):
