@@ -209,8 +209,8 @@ def draw(axis: Axes, means: DataFrame, quantity: str) -> None:
 def name_exponents(axis: Axes, exponents: Any) -> None:
     """Write the power of n of every method, in its colour, at the left end."""
     place: dict[str, Any] = {"transform": axis.transAxes, "va": "top"}
-    axis.text(0.04, 0.97, f"growth from {GROWS} on:", color="0.42", **place)
-    height = 0.86
+    axis.text(0.04, 0.99, f"growth from {GROWS} on:", color="0.42", **place)
+    height = 0.85
     for method, (name, colour) in SHOWN.items():
         power = exponents[method]
         if not np.isfinite(power):
