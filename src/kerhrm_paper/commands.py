@@ -225,11 +225,23 @@ def _options(options: argparse.Namespace) -> None:
 
 
 def _check_files(files: list[Path]) -> None:
-    """Refuse a name that an option with several files has taken for one of them."""
+    """Refuse a name that an option with several files has taken for one of them.
+
+    A name has full stops, as ``kerhrm+alpha=0.1``, and may be a file of a run: only
+    the endings of YAML and JSON say that a file of the configuration is meant.
+    """
+    from kerhrm_paper.config.strict_yaml import read_yaml
+
+    hint = "write names before the options; --configfile takes YAML files"
     for file in files:
-        if not file.suffix and not file.exists():
-            problem = f"--configfile: {file} does not exist"
-            raise FileError(problem, "write names before the options")
+        if file.suffix.lower() in (".yaml", ".yml", ".json"):
+            continue
+        if not file.exists():
+            raise FileError(f"--configfile: {file} does not exist", hint)
+        try:
+            read_yaml(file)
+        except KerhrmError as error:
+            raise FileError(f"--configfile: {error.problem}", hint) from error
 
 
 def _cost(options: argparse.Namespace) -> None:

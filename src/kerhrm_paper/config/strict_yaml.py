@@ -209,12 +209,13 @@ def _texts(text: str) -> Any:
 def read_overrides(entries: Sequence[str]) -> Tree:
     """The keys and values that follow ``--config``, each as ``key=value``.
 
-    Raises KerhrmError if an entry has no ``=``, or a key is given twice.
+    Raises KerhrmError if an entry has no key, or a key is given twice.
     """
     values: Tree = {}
     for entry in entries:
         key, equals, text = entry.partition("=")
-        if not equals:
+        is_key = re.fullmatch(r"[\w-]+", key)  # unlike DATA+option of DATA+option=value
+        if not equals or not is_key:
             problem = f"--config takes KEY=VALUE; got {entry}"
             raise KerhrmError(problem, "write targets and files before --config")
         if key in values:

@@ -1,7 +1,7 @@
 """What a name can say: the options of a learner or of data, for a reader."""
 
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from kerhrm.algorithm.registry import PENALTIES
@@ -49,13 +49,11 @@ def table(config: Config, name: str) -> str:
     Raises KerhrmError if there is no learner and no data set of that name, or its
     options are none of theirs.
     """
-    if "/" in name:
-        problem = f"'{name}' is a cell, of data and a learner"
-        bases = map(base_of, name.split("/"))
-        raise KerhrmError(problem, f"ask for one of them: {' or '.join(bases)}")
     base = base_of(name)
     resolver = config.resolved.resolver
     known = [*config.learners, *config.data_sets]
+    if "/" in name:
+        raise _path_error(name, known)
     if base in config.learners:
         kind = "a learner"
         _check_learner(resolver.schemas, name)
@@ -80,6 +78,18 @@ def table(config: Config, name: str) -> str:
     lines = _lines(schema)
     with_head = [head, *lines]
     return "\n".join(with_head)
+
+
+def _path_error(path: str, known: Collection[str]) -> KerhrmError:
+    """Error of a path, as that of a cell: its data and its learner have options."""
+    names = [part for part in path.split("/") if base_of(part) in known]
+    if not names:
+        problem = f"no learner and no data set is called '{path}'"
+        return KerhrmError(problem, "without a name all are listed")
+    if len(names) == 1:
+        return KerhrmError(f"'{path}' is a path", f"ask for {names[0]}")
+    problem = f"'{path}' names a cell, of data and a learner"
+    return KerhrmError(problem, f"ask for one of them: {' or '.join(names)}")
 
 
 def _check_learner(schemas: Schemas, name: str) -> None:

@@ -1,5 +1,6 @@
 """YAML is read as it looks, and what cannot be walked through is refused at once."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -159,11 +160,14 @@ def test_what_is_no_text_file_is_told_as_such(tmp_path: Path) -> None:
             read_yaml(tmp_path / name)
 
 
-def test_a_word_without_a_value_is_no_override() -> None:
-    """As a target that follows --config."""
-    match = "--config takes KEY=VALUE; got table1; write targets"
+@pytest.mark.parametrize(
+    "target", ["table1", "results/smoke/houses+r=0.6/erm/scores.csv", "erm+alpha=1.0"]
+)
+def test_a_target_that_follows_the_keys_is_no_override(target: str) -> None:
+    """The name of a cell has an equals sign, too."""
+    match = f"--config takes KEY=VALUE; got {re.escape(target)}; write targets"
     with refusal(match):
-        read_overrides(["preset=smoke", "table1"])
+        read_overrides(["preset=smoke", target])
 
 
 #: some are numbers, dates or truth values to YAML 1.1 or to this project

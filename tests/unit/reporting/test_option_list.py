@@ -86,10 +86,6 @@ def test_a_table_names_what_has_options(config: Config) -> None:
         ("kerhrm+pretest.level=7.0", "pretest.level: must be less than"),
         ("classification+r2=2.0", "r2: must be less than or equal to 1"),
         ("classification+r2=0.70", "write classification+r2=0.7"),
-        (
-            "classification+r2=0.7/kerhrm+k=3",
-            "is a cell, of data and a learner; ask for one of them: classification",
-        ),
     ],
 )
 def test_a_name_with_options_is_read_whole(
@@ -99,15 +95,88 @@ def test_a_name_with_options_is_read_whole(
         table(config, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "classification+r2=0.7/kerhrm+k=3",
+            "'classification+r2=0.7/kerhrm+k=3' names a cell, of data and a learner; "
+            "ask for one of them: classification+r2=0.7 or kerhrm+k=3",
+        ),
+        (
+            "results/smoke/classification+r2=0.6/kerhrm/scores.csv",
+            "names a cell, of data and a learner; "
+            "ask for one of them: classification+r2=0.6 or kerhrm",
+        ),
+        (
+            "results/smoke/classification/data/train.npz",
+            "is a path; ask for classification",
+        ),
+        ("classification/", "'classification/' is a path; ask for classification"),
+        (
+            "results/smoke/report.html",
+            "called 'results/smoke/report.html'; without a name all are listed",
+        ),
+        (
+            "/",
+            "no learner and no data set is called '/'; without a name all are listed",
+        ),
+    ],
+)
+def test_a_path_names_data_and_a_learner(config: Config, name: str, told: str) -> None:
+    with refusal(re.escape(told) + "$"):
+        table(config, name)
+
+
 @pytest.mark.parametrize("command", ["options", "cost"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "erm",
+        "classification+r2=0.7",
+        "kerhrm+alpha=0.1",
+        "results/smoke/classification+r2=0.6/erm/nothing.csv",
+    ],
+)
 def test_a_name_behind_a_file_is_told_to_stand_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, name: str
 ) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("{}")
-    assert main([command, "--configfile", str(mine), "erm"]) == 1
-    told = "--configfile: erm does not exist; write names before the options"
+    assert main([command, "--configfile", str(mine), name]) == 1
+    told = f"--configfile: {name} does not exist; write names before the options"
     assert told in capsys.readouterr().err
+    assert main(["options", "erm", "--configfile", str(mine)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("scores.csv", b"seed,metric\n1,a: b: c\n"),
+        ("scores.csv", b"seed,metric\n"),
+        ("predictions.npz", b"PK\x03\x04\xff\xfe"),
+    ],
+)
+def test_a_file_of_a_run_behind_a_file_is_told_to_stand_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, content: bytes
+) -> None:
+    mine, path = tmp_path / "mine.yaml", tmp_path / file
+    mine.write_text("{}")
+    path.write_bytes(content)
+    assert main(["cost", "--configfile", str(mine), str(path)]) == 1
+    error = capsys.readouterr().err
+    assert re.search(rf"--configfile: .*{file}: .*; write names before", error)
+
+
+def test_a_file_is_named_by_the_ending_of_yaml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missing one is no name; a mapping is read under any ending."""
+    assert main(["options", "erm", "--configfile", str(tmp_path / "mine.yml")]) == 1
+    told = "mine.yml: No such file or directory; give the path of a YAML file"
+    assert told in capsys.readouterr().err
+    mine = tmp_path / "mine.cfg"
+    mine.write_text("device: cpu\n")
     assert main(["options", "erm", "--configfile", str(mine)]) == 0
 
 
