@@ -46,10 +46,12 @@ def atomic(path: File) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.replace(part, target)
     except OSError as error:
+        cure = "free disk space or make the folder writable"
+        if target.is_dir():
+            cure = "move this folder away"
         raise FileError(
             f"cannot write {target}: {error.strerror or error}",
-            "free disk space or make the folder writable, "
-            "then run the same command again",
+            f"{cure}, then run the same command again",
         ) from error
     finally:
         with contextlib.suppress(OSError):

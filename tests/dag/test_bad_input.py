@@ -205,6 +205,22 @@ def test_truncated_files_are_refused(smoke: Checkout, tmp_path: Path) -> None:
     refused(done, *([file, "run again"] for file in steps))
 
 
+def test_a_file_that_was_cut_is_not_up_to_date(checkout: Checkout) -> None:
+    """Nor is a user's edit of it written over."""
+    file = "results/smoke/raw/houses.npz"
+    checkout.run(file, *SMOKE)
+    checkout.run(file, *SMOKE)
+    path = checkout.folder / file
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    parts = [f"{file} has changed since rule fetch_raw made it; delete it"]
+    refused(checkout.snakemake(file, *SMOKE), parts)
+    assert path.read_bytes() == b""
+    path.unlink()
+    checkout.run(file, *SMOKE)
+    assert path.read_bytes() == whole
+
+
 def test_real_data_replace_the_fallback(
     checkout: Checkout, raw_dir: str | None
 ) -> None:

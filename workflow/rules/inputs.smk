@@ -76,6 +76,7 @@ from kerhrm_paper.config.targets import (
     check_made,
     check_planned,
     check_search,
+    check_unchanged,
     names_data,
 )
 from kerhrm_paper.runs import provenance

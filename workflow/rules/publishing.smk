@@ -5,12 +5,13 @@ from kerhrm_paper.config.config import page_name
 # The report says how many cells agree with those that are published.
 REFERENCE = ROOT / "results/reference"
 PUBLISHED = [
-    provenance.digest(file) for file in sorted(REFERENCE.rglob("provenance.json"))
+    checked(provenance.digest, file)
+    for file in sorted(REFERENCE.rglob("provenance.json"))
 ]
 
 # The page shows every table that is there, and needs only those of `all` and the user's.
 SHOWN_TOO = {
-    file.stem: provenance.digest(file)
+    file.stem: checked(provenance.digest, file)
     for file in visible(CONFIG.run / "tables", "*.csv")
     if file.stem.removesuffix("-comparisons") not in {*IN_ALL, *OWN_TABLES}
 }

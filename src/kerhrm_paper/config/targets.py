@@ -11,6 +11,7 @@ from kerhrm_paper.config.command_line import CommandLine
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.layout import reserved
+from kerhrm_paper.runs import provenance
 
 #: folders beside those of the learners on some data, each with a file of it
 DATA_FOLDERS = {"data": "train.npz", "features": "training.npz"}
@@ -23,6 +24,9 @@ STEPS = ("environments.npz", "directions.npz")  #: of an iteration
 OF_TABLES = ("all", "report", "verify", "ablations", "as_printed_band", "claims")
 #: options by which Snakemake makes no target
 RUNS_NOTHING = ("unlock", "lint", "list_rules", "list_target_rules", "cleanup_metadata")
+#: options by which it makes files again, or deletes them
+FORCING = ("force", "forceall", "forcerun")
+DELETING = ("delete_all_output", "delete_temp_output")
 #: wildcards of a cell's files, by their place in the path
 WILDCARDS = ("data", "learner", "", "t")
 WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
@@ -91,6 +95,19 @@ def _check_iteration(where: str, cell: LearnerCell, files: Sequence[str]) -> Non
     if steps and steps[0] not in STEPS:
         step = steps[0]
         raise KerhrmError(f"{where}: no {step}", nearest(step, STEPS))
+
+
+def check_unchanged(command: CommandLine, run: str) -> None:
+    """Refuse a file that is asked for by name and is not as its rule left it.
+
+    An option that has files made again, or deletes them, says what becomes of it.
+    Raises KerhrmError, in one line.
+    """
+    given = {option.name for option in command.options}
+    if given & {*FORCING, *DELETING, *RUNS_NOTHING}:
+        return
+    for file in command.files(run):
+        provenance.check_asked(Path(run), Path(run, file))
 
 
 def names_data(config: Config, parts: Sequence[str]) -> bool:

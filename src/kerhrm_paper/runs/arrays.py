@@ -17,7 +17,7 @@ META = "__meta__"
 
 @contextlib.contextmanager
 def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]:
-    """Turn whatever a missing or damaged file raises into one line."""
+    """Turn whatever a missing or damaged file, or a folder, raises into one line."""
     try:
         yield
     except KerhrmError:
@@ -25,6 +25,10 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
     except (FileNotFoundError, NotADirectoryError) as error:
         hint = "make it with snakemake; results/NAME is the run of --config preset=NAME"
         raise FileError(f"{path} does not exist", hint) from error
+    except IsADirectoryError as error:
+        raise FileError(f"{path} is a folder", hint) from error
+    except PermissionError as error:
+        raise FileError(f"{path} cannot be read", "make it readable") from error
     except Exception as error:
         message = str(error)
         first_line, _, _ = message.partition("\n")

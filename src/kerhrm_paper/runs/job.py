@@ -81,6 +81,7 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
             for outdated in folders - {folder}:
                 shutil.rmtree(outdated)  # of other inputs, parameters or code
             checkpoint = Checkpoint(folder)
+            provenance.begin(run, outputs)
             with _stopped(parent, checkpoint), _no_exit(made), checkpoint.shown():
                 yield checkpoint
             provenance.write(run, snakemake.rule, outputs, inputs, params, made_by)

@@ -16,14 +16,15 @@ from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.files import File, write_text
+from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin
 
 PROVENANCE = "provenance"  #: folder in the run's
 
 
 def digest(path: File) -> str:
-    """SHA-256 of a file."""
-    with open(path, "rb") as file:
+    """SHA-256 of a file; KerhrmError, in one line, if it cannot be read."""
+    with reading(path), open(path, "rb") as file:
         read_whole = hashlib.file_digest(file, "sha256")
         return read_whole.hexdigest()
 
@@ -62,12 +63,47 @@ def check(run: Path, files: Iterable[File]) -> dict[str, str]:
         if record is None and not is_outside:
             problem = f"{file} has no record of the rule that made it"
             raise KerhrmError(problem, "delete it and run again")
-        if record is None:
-            continue
-        if record["sha256"] != digests[name]:
-            problem = f"{file} has changed since rule {record['rule']} made it"
-            raise KerhrmError(problem, "delete it and run again")
+        if record is not None and record["sha256"] != digests[name]:
+            raise _changed(file, record)
     return digests
+
+
+def check_asked(run: Path, file: File) -> None:
+    """Raise KerhrmError if a file is not as its rule left it.
+
+    To Snakemake it is up to date, also where it was cut, and it is written over where
+    it was edited.  What has no record, or is not there, is made again.
+    """
+    record = read(run, name_in(run, file))
+    if record is None or record["sha256"] is None or not os.path.exists(file):
+        return
+    if record["sha256"] != digest(file):
+        raise _changed(file, record, "delete it, or move it away, and run again")
+
+
+def _changed(
+    file: File, record: Mapping[str, Any], hint: str = "delete it and run again"
+) -> KerhrmError:
+    """Error of a file that is not as its rule left it."""
+    problem = f"{file} has changed since rule {record['rule']} made it"
+    return KerhrmError(problem, hint)
+
+
+def begin(run: Path, outputs: Iterable[File]) -> None:
+    """Take the digests out of the records of what a job makes again.
+
+    If it is killed between its files and their records, nobody has changed the files.
+    """
+    for file in outputs:
+        name = name_in(run, file)
+        record = read(run, name)
+        if record is not None:
+            _write(run, name, record | {"sha256": None})
+
+
+def _write(run: Path, name: str, record: Mapping[str, Any]) -> None:
+    text = json.dumps(record, indent=1, sort_keys=True, default=str)
+    write_text(run / PROVENANCE / f"{name}.json", f"{text}\n")
 
 
 def write(
@@ -106,10 +142,7 @@ def write(
             "sha256": digest(file),
             **made_by,
         }
-        text = json.dumps(record, indent=1, sort_keys=True, default=str)
-        name = name_in(run, file)
-        path = run / PROVENANCE / f"{name}.json"
-        write_text(path, f"{text}\n")
+        _write(run, name_in(run, file), record)
 
 
 def ancestors(

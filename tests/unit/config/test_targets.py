@@ -16,8 +16,10 @@ from kerhrm_paper.config.targets import (
     check_cell_file,
     check_made,
     check_search,
+    check_unchanged,
     names_data,
 )
+from kerhrm_paper.runs import provenance
 
 
 @pytest.mark.parametrize(
@@ -147,3 +149,34 @@ def test_a_name_of_data_has_options_that_there_are(load: Load) -> None:
     for name in ("report.html", "made+r3=1", "selected"):
         assert not names_data(config, (name,))
     assert not names_data(config, ())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run/tables/one.csv"],
+        ["all", "--until", "run/tables/one.csv"],
+        ["./run/tables/one.csv", "-n"],
+    ],
+)
+def test_a_file_that_was_cut_is_not_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """Unless it is made again, or deleted, in any case."""
+    monkeypatch.chdir(tmp_path)
+    file = Path("run/tables/one.csv")
+    file.parent.mkdir(parents=True)
+    file.write_text("method,mean\n")
+    provenance.write(Path("run"), "make_table", [file], {}, {})
+
+    def check(*more: str) -> None:
+        command = CommandLine([*words, *more], get_argument_parser())
+        check_unchanged(command, "run")
+
+    check()
+    file.write_text("")
+    with refusal("^run/tables/one.csv has changed since rule make_table made it; "):
+        check()
+    for more in (["-f"], ["-F"], ["-R", "make_table"], ["--delete-all-output"]):
+        check(*more)
+    check_unchanged(CommandLine(["all"], get_argument_parser()), "run")

@@ -1,5 +1,6 @@
 """Files appear whole or not at all, damaged ones are told, and records come back."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -119,6 +120,30 @@ def test_a_damaged_file_is_told(
     path.write_bytes(damage(path.read_bytes()))
     with refusal(r"is damaged .*; delete it and run again"):
         load_arrays(path)
+
+
+def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    path.mkdir()
+    problem = f"cannot write {path}: Is a directory; move this folder away, then run"
+    with refusal(problem):
+        save_arrays(path, {"a": np.zeros(1)})
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with refusal(rf"{tmp_path} is a folder; delete it and run again"):
+        load_arrays(tmp_path)
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("numpy.load", forbidden)  # root may read any file
+    (tmp_path / "x.npz").touch()
+    with refusal(r"x.npz cannot be read; make it readable"):
+        load_arrays(tmp_path / "x.npz")
 
 
 def test_records_of_all_seeds_come_back(tmp_path: Path) -> None:

@@ -207,6 +207,24 @@ def test_a_job_refuses_an_input_that_has_changed(run: Path) -> None:
     assert "out has changed since rule test made it; delete it" in log_of(run)
 
 
+def test_a_job_refuses_a_folder_in_an_inputs_place(run: Path) -> None:
+    (run / "in").mkdir()
+    with pytest.raises(SystemExit), job(rule(run, run / "in")):
+        raise AssertionError("it was run all the same")
+    (line,) = log_of(run).splitlines()
+    assert line.endswith(f" test: error: {run}/in is a folder; delete it and run again")
+
+
+def test_what_a_job_left_that_did_not_end_is_no_edit(run: Path) -> None:
+    with job(rule(run)):
+        (run / "out").write_text("whole")
+    with contextlib.suppress(ZeroDivisionError), job(rule(run)):
+        (run / "out").write_text("who")
+        _ = 1 / 0
+    assert (run / "out").read_text() == "who"
+    provenance.check_asked(run, run / "out")
+
+
 # --- jobs that are stopped
 
 

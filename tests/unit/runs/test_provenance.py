@@ -48,6 +48,55 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         provenance.check(tmp_path, [tmp_path / "a", tmp_path / "b/b"])
 
 
+@pytest.mark.parametrize("content", ["", "b/", "b/b, and my note"])
+def test_a_file_that_is_asked_for_is_as_its_rule_left_it(
+    tmp_path: Path, content: str
+) -> None:
+    """To Snakemake one that was cut or edited is up to date."""
+    made(tmp_path)
+    provenance.check_asked(tmp_path, tmp_path / "b/b")
+    (tmp_path / "b/b").write_text(content)
+    with refusal(r"b/b has changed since rule make_b made it; delete it, or move it"):
+        provenance.check_asked(tmp_path, tmp_path / "b/b")
+    assert (tmp_path / "b/b").read_text() == content
+
+
+def test_what_is_made_again_is_not_compared(tmp_path: Path) -> None:
+    """What has no record, is not there, or was left by a job that was killed."""
+    made(tmp_path)
+    for name in ("b/b", "d"):
+        (tmp_path / name).write_text("cut")
+    (tmp_path / "provenance/b/b.json").unlink()
+    provenance.check_asked(tmp_path, tmp_path / "b/b")
+    (tmp_path / "a").unlink()
+    provenance.check_asked(tmp_path, tmp_path / "a")
+    provenance.begin(tmp_path, [tmp_path / "d", tmp_path / "never made"])
+    provenance.check_asked(tmp_path, tmp_path / "d")
+    with refusal("d has changed since rule make_d"):  # no job may read it
+        provenance.check(tmp_path, [tmp_path / "d"])
+    # what it is made of is still known
+    assert provenance.missing(tmp_path, [tmp_path / "d"]) == [str(tmp_path / "a")]
+    provenance.write(tmp_path, "make_d", [tmp_path / "d"], {}, {})
+    provenance.check(tmp_path, [tmp_path / "d"])
+
+
+def test_a_folder_in_a_files_place_is_told(tmp_path: Path) -> None:
+    made(tmp_path)
+    path = tmp_path / "a"
+    path.unlink()
+    path.mkdir()
+    for check in (
+        provenance.check_asked,
+        lambda run, file: provenance.check(run, [file]),
+    ):
+        with refusal(r"/a is a folder; delete it and run again$"):
+            check(tmp_path, path)
+    path.rmdir()
+    path.symlink_to("nowhere")
+    with refusal(r"/a does not exist; make it with snakemake"):
+        provenance.check(tmp_path, [path])
+
+
 @pytest.mark.parametrize("record", [None, "", "{", "[]", '{"rule": "make_a"}'])
 def test_a_file_of_the_run_without_a_record_is_refused(
     tmp_path: Path, record: str | None
