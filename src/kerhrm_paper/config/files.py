@@ -206,7 +206,7 @@ def _check_read(folder: Path, further: list[Path]) -> None:
     """Refuse a YAML file of ``config/`` that would not be read."""
     given = [path.resolve() for path in further]
     known = (*FILES, *OTHERS)
-    for path in visible(folder, "**/*"):
+    for path in _all_below(folder):
         top, *below = path.relative_to(folder).parts
         is_yaml = path.suffix.lower() in YAML and path.is_file()
         is_known = path.suffix == ".yaml" and path.stem in known and not below
@@ -215,6 +215,17 @@ def _check_read(folder: Path, further: list[Path]) -> None:
         if path.resolve() not in given:
             problem = f"{shown(path)}: a file of this name is not read"
             raise KerhrmError(problem, _place(folder.name, top, path))
+
+
+def _all_below(folder: Path, seen: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """All that lies below a folder, also behind links to folders, which no pattern
+    enters; ``seen`` are the folders that the links have led through."""
+    seen |= {folder.resolve()}
+    for path in visible(folder, "**/*"):
+        yield path
+        is_link = path.is_symlink() and path.is_dir()
+        if is_link and path.resolve() not in seen:
+            yield from _all_below(path, seen)
 
 
 def _place(config: str, top: str, path: Path) -> str:
@@ -267,7 +278,7 @@ def _files(folder: Path) -> list[Path]:
 
     Raises KerhrmError for a YAML file that would not be read, or has no name.
     """
-    for path in visible(folder, "**/*"):
+    for path in _all_below(folder):
         is_yaml = path.suffix.lower() in YAML
         is_in_folder = path.parent == folder
         is_read = is_in_folder and path.suffix == ".yaml"

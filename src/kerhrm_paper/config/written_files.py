@@ -43,21 +43,29 @@ def check_written(command: CommandLine, root: Path, run: str) -> None:
             continue
         names = option.values or [DEFAULTS[option.name]]
         for name in names:
-            path = Path(os.path.abspath(name))
-            problem = _problem(path, root, Path(os.path.abspath(run)), is_own)
+            problem = _problem(name, root, run, is_own)
             if problem:
                 hint = f"name a new file after {option.word}"
                 raise KerhrmError(f"{option.word}: {name} {problem}", hint)
 
 
 def _problem(
-    path: Path, root: Path, run: Path, is_own: Callable[[Path], bool]
+    name: str, root: Path, run: str, is_own: Callable[[Path], bool]
 ) -> str | None:
-    """Why Snakemake must not write to a path; None if it may."""
-    if path.is_relative_to(run):
-        return "lies in the folder of the run, which its rules write"
-    if path.is_relative_to(root) and path.relative_to(root) in tracked(root):
-        return "is a file of the repository"
+    """Why Snakemake must not write to a path; None if it may.
+
+    As it is written, and with all links followed: a link elsewhere may lead into the
+    run, and one of the repository elsewhere.
+    """
+    for follow in (os.path.abspath, os.path.realpath):
+        path, folder, checkout = (Path(follow(place)) for place in (name, run, root))
+        if path.is_relative_to(folder):
+            return "lies in the folder of the run, which its rules write"
+        if path.is_relative_to(checkout) and path.relative_to(checkout) in tracked(
+            root
+        ):
+            return "is a file of the repository"
+    path = Path(os.path.abspath(name))
     if os.path.lexists(path) and not is_own(path):
         return "is there already, and Snakemake has not written it"
     return None

@@ -35,6 +35,39 @@ def test_a_file_that_is_not_read_is_refused(load: Load, name: str) -> None:
     load_config({}, [path], Path())  # --configfile reads it
 
 
+@pytest.mark.parametrize(
+    ("link", "hint"),
+    [
+        ("config/tables/lab", "call it tables/mine.yaml"),
+        ("config/presets/lab", "call it presets/mine.yaml"),
+        ("config/lab", f"move it to config/{FOLDERS}"),
+        ("config/tables/deep/lab", "call it tables/mine.yaml"),
+    ],
+)
+def test_a_folder_behind_a_link_is_not_passed_over(
+    load: Load, tmp_path: Path, link: str, hint: str
+) -> None:
+    load()
+    lab = tmp_path / "lab"
+    (lab / "sub").mkdir(parents=True)
+    (lab / "sub/README.md").touch()
+    (lab / "again").symlink_to(lab)  # leads around for ever
+    Path(link).parent.mkdir(exist_ok=True)
+    Path(link).symlink_to(lab)
+    load()
+    (lab / "sub/mine.yaml").write_text("{}")
+    problem = f"{link}/sub/mine.yaml: a file of this name is not read; {hint}"
+    with refusal(problem):
+        load()
+
+
+def test_a_folder_that_is_a_link_itself_is_read(load: Load, tmp_path: Path) -> None:
+    load()
+    presets = Path("config/presets").rename(tmp_path / "elsewhere")
+    Path("config/presets").symlink_to(presets)
+    assert load(preset="small").preset == "small"
+
+
 def test_what_is_read_elsewhere_or_hidden_is_no_error(load: Load) -> None:
     load()
     others = ["endpoints.yaml", "paper_values.yaml", "real_tables.yaml"]

@@ -36,6 +36,23 @@ def test_a_file_of_the_run_is_kept(folder: Path) -> None:
         check("all", "--report", "results/smoke/report.html")
 
 
+def test_a_link_leads_into_no_run_and_no_repository(folder: Path) -> None:
+    """Nor does the folder of a run that lies behind a link itself."""
+    (folder / "disk/smoke").mkdir(parents=True)
+    (folder / "results").symlink_to("disk")
+    (folder / "link").symlink_to("results/smoke")
+    (folder / "checkout").symlink_to(CHECKOUT)
+    for name in ("link/x.html", "disk/smoke/x.html", "results/smoke/x.html"):
+        with refusal(f"--report: {name} lies in the folder of the run"):
+            check("all", "--report", name)
+    with refusal("--report: checkout/README.md is a file of the repository"):
+        check("all", "--report", "checkout/README.md")
+    (folder / "loop").symlink_to("loop")
+    with refusal("--report: loop is there already"):
+        check("all", "--report", "loop")
+    check("all", "--report", "disk/x.html")
+
+
 def test_a_file_of_the_user_is_kept(folder: Path) -> None:
     (folder / "report.html").write_text("<html>mine</html>")
     with refusal("report.html is there already, and Snakemake has not written it"):
