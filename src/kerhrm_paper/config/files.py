@@ -153,8 +153,6 @@ def read_sources(
     Those of :data:`FOLDERS` and :data:`FILES` stand in different places of the tree;
     then come ``config.yaml``, the preset, further files and the command line.
     """
-    if "preset" not in overrides:
-        _check_no_preset(folder, files)
     _check_read(folder, files)
     sources = Sources()
     for name in FOLDERS:
@@ -173,6 +171,8 @@ def read_sources(
     general = _read(folder / "config.yaml")
     further = [_read(path) for path in files]
     command_line = ("--config", (), dict(overrides))
+    if not any("preset" in content for _, _, content in (*further, command_line)):
+        _check_no_preset(folder, files)
     _add_changes(sources, general)
     preset_at = len(sources.layers)
     for layer in (*further, command_line):

@@ -89,6 +89,17 @@ def test_a_preset_is_no_further_file(load: Load, tmp_path: Path) -> None:
     copy = tmp_path / "copy.yaml"
     copy.write_text(Path("config/presets/small.yaml").read_text())
     assert load_config({}, [copy], Path()).preset == "paper"
-    # next to a preset that is named it makes that one small
+    # next to a preset that is named, in a file too, it makes that one small
     preset = Path("config/presets/small.yaml")
     assert load_config({"preset": "tuning"}, [preset], Path()).preset == "tuning"
+    mine = tmp_path / "mine.yaml"
+    for content, name in (("preset: tuning", "tuning"), ("device: cpu", None)):
+        mine.write_text(content)
+        for files in ([mine, preset], [preset, mine]):
+            if name:
+                config = load_config({}, files, Path())
+                assert config.preset == name
+                assert len(config.data("made").seeds.data) == 2  # of that preset
+            else:
+                with refusal("this is a preset; write --config preset=small"):
+                    load_config({}, files, Path())
