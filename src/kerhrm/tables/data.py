@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm.errors import InputTypeError, KerhrmError, shortened, shown
+from kerhrm.errors import InputTypeError, KerhrmError, shown
 from kerhrm.scikit_learn import validate_data
 from kerhrm.tables.arrays import (
     check_values,
@@ -21,6 +21,7 @@ from kerhrm.tables.arrays import (
     refuse_lazy,
 )
 from kerhrm.tables.cells import EXACT
+from kerhrm.tables.column_names import check_names, other_columns
 from kerhrm.tables.index import first_row
 from kerhrm.tables.loaders import LOADERS, refuse_others, unloaded
 from kerhrm.tables.polars import check_cells
@@ -52,24 +53,27 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         if count > 1:
             problem = f"two columns are called {name!r}"
             raise KerhrmError(problem, "rename or drop one of them")
-    _check_column_order(estimator, names, reset=reset)
+    names_to_read = check_names(estimator, names, reset=reset)
     # numbers of dates would depend on the unit that they are stored in
     dates = any(dtype.kind in doubtful for dtype in _dtypes(X))
     refusal = _not_a_number(X) if dates or _has_misread_cells(X) else None
     if refusal is not None:
         raise refusal
     X = _missing_as_nan(X)
+    table = X
+    if names_to_read is not None:
+        table = frame(X).set_axis(names_to_read, axis=1)
     try:
         x = validate_data(
             estimator,
-            X,
+            table,
             reset=reset,
             dtype=np.float64,
             order="C",
             copy=True,
         )
     except (ValueError, TypeError, OverflowError) as error:
-        if refused := _other_columns(estimator, names, error):
+        if refused := other_columns(estimator, names, error):
             raise refused from error
         raise _unreadable(X, error) from error
     # no negative zeros, which would compare differently as bytes
@@ -79,63 +83,6 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     check_values(x, columns, X)
     _check_exact(X, x, columns)
     return x
-
-
-def _check_column_order(estimator: Any, names: list[Any], *, reset: bool) -> None:
-    """Learn names that are not text, or refuse those of the fit in another order.
-
-    scikit-learn compares names of text alone: years, and names of several levels, would
-    be read by position.  Other names than in the fit are, as there.
-    """
-    all_text = all(isinstance(name, str) for name in names)
-    given = [] if all_text else [repr(name) for name in names]
-    if reset:
-        estimator._other_names = given
-        return
-    known = getattr(estimator, "_other_names", [])
-    if given != known and sorted(given) == sorted(known):
-        problem = "the columns of X are in another order than in the fit"
-        hint = f"give X[[{', '.join(known)}]], or X.to_numpy() if the order is right"
-        raise KerhrmError(problem, shortened(hint, 300))
-
-
-def _other_columns(
-    estimator: Any, names: list[Any], error: Exception
-) -> KerhrmError | None:
-    """Error of columns by name, if scikit-learn's is one; its own lines follow, which
-    its checks of estimators look for."""
-    text = str(error)
-    if "feature names" not in text.casefold():
-        return None
-    if isinstance(error, TypeError):
-        kinds = {type(name).__name__: name for name in names}
-        examples = " and ".join(shown(name, 30) for name in kinds.values())
-        problem = f"names of columns must be all text or all numbers; got {examples}"
-        return InputTypeError(problem, "rename them, X.columns = [...]")
-    known = list(estimator.feature_names_in_)
-    missing = [name for name in known if name not in names]
-    others = [name for name in names if name not in known]
-    hint = "give X[list(model.feature_names_in_)]"
-    if missing:
-        problem = f"X has no column {_first(missing)} of the fit"
-        if others:
-            hint = f"it has {_first(others)}, which the fit had not"
-            hint += "; rename the columns as in the fit"
-        else:
-            hint = "add the column, or fit without it"
-    elif others:
-        problem = f"X has column {_first(others)}, which was not in the fit"
-    else:
-        problem = "the columns of X are in another order than in the fit"
-    lines = text.rstrip()
-    return KerhrmError(problem, f"{hint}\n{lines}\n")
-
-
-def _first(names: list[Any]) -> str:
-    """The first of some names, and how many more there are."""
-    first = shown(names[0])
-    n_more = len(names) - 1
-    return f"{first} and {n_more} more" if n_more else first
 
 
 def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:

@@ -235,39 +235,6 @@ def test_the_hint_for_another_order_is_followed() -> None:
     assert fit(FRAME, by_the_users_word).shape == (N,)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        pd.Index([2019, 2020]),
-        pd.RangeIndex(2),
-        pd.MultiIndex.from_tuples([("size", "cm"), ("size", "kg")]),
-        pd.date_range("2020-01-01", periods=2),
-    ],
-)
-def test_columns_in_another_order_are_refused(names: Any) -> None:
-    """scikit-learn compares names that are text, and reads others by position."""
-    table = FRAME.set_axis(names, axis=1)
-    model = TangentRidge(task="regression", network=(4,), random_state=0)
-    predicted = model.fit(table, Y).predict(table)
-    turned = table.iloc[:, ::-1]
-    with refusal("columns of X are in another order") as told:
-        model.predict(turned)
-    assert "\n" not in str(told.value)
-    assert_array_equal(model.predict(turned[names]), predicted)
-    by_the_users_word = model.predict(turned.to_numpy())
-    assert by_the_users_word.shape == (N,)
-    later = table.set_axis(["a", "b"], axis=1).to_numpy()
-    assert_array_equal(model.predict(later), predicted)
-
-
-def test_names_of_an_earlier_fit_are_forgotten() -> None:
-    model = TangentRidge(task="regression", network=(4,), random_state=0)
-    model.fit(FRAME.set_axis([1, 2], axis=1), Y)
-    model.fit(X, Y)
-    numbered = FRAME.set_axis([2, 1], axis=1)
-    assert_array_equal(model.predict(numbered), model.predict(X))
-
-
 BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
     "negative": (-WEIGHTS, "finite and 0 or more; it is not in 60 rows"),
     "NaN": (np.where(CLASS, np.nan, 1), "it is not in 30 rows, .* with nan"),
