@@ -1,7 +1,8 @@
 """Columns as they come: which kind they are of, and their values."""
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ MISSING = "missing"  #: category of a missing value
 NAMES_ROWS = "its text differs in nearly every row, as an identifier does"
 ADD = "add numbers, or columns of text that several rows share"
 DAY = np.timedelta64(1, "D")
+#: what a duration has and a number or a month lacks, as in 3 days or 01:30:00; pandas
+#: would read "2024-01" as nanoseconds
+UNIT = re.compile(r"[^\W\d_]|:")
 #: what to do about a cell of another kind
 GIVE = {
     "numbers": "write plain numbers, such as 1234.5",
@@ -112,8 +116,7 @@ def _numbers(column: pd.Series) -> np.ndarray:
     where = f"column {column.name!r}"
     dtype = column.dtype
     if types.is_object_dtype(dtype) or not types.is_numeric_dtype(dtype):
-        objects = column.astype(object)
-        words = objects.map(str, na_action="ignore")
+        words = _words(column, str)
         cells = words.map(lambda word: TRUTH.get(word.casefold(), word), "ignore")
         numbers = pd.to_numeric(cells, errors="coerce")
         _check_kind(column, numbers, "numbers")
@@ -152,8 +155,7 @@ def _days(column: pd.Series) -> np.ndarray:
     if isinstance(column.dtype, pd.PeriodDtype):
         column = starts(column)
     if column.dtype.kind != "M":
-        objects = column.astype(object)
-        words = objects.map(text_of, na_action="ignore")
+        words = _words(column, text_of)
         dates = iso_times(words)
         _check_kind(column, dates, "dates")
         column = dates
@@ -168,14 +170,21 @@ def _days(column: pd.Series) -> np.ndarray:
 def _durations(column: pd.Series) -> np.ndarray:
     """Durations in days (n,), whatever their unit; NaN: missing."""
     if column.dtype.kind != "m":
-        objects = column.astype(object)
-        words = objects.map(str, na_action="ignore")
-        numbers = pd.to_numeric(words, errors="coerce")
-        with_unit = words.where(numbers.isna())
+        words = _words(column, str)
+        has_unit = words.map(UNIT.search, na_action="ignore").notna()
+        with_unit = words.where(has_unit)
         durations = pd.to_timedelta(with_unit, errors="coerce")
         _check_kind(column, durations, "durations")
         column = durations
     return _in_days(column.to_numpy())
+
+
+def _words(column: pd.Series, spelled: Callable[[Any], str]) -> pd.Series:
+    """Cells as text (n,), None of missing ones: pandas would make dates of NaT alone,
+    and numbers of these."""
+    objects = column.astype(object)
+    known = objects.where(objects.notna(), None)
+    return known.map(spelled, na_action="ignore")
 
 
 def _in_days(durations: np.ndarray) -> np.ndarray:

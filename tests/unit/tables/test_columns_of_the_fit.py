@@ -108,25 +108,39 @@ def test_a_lazy_table_of_polars_is_refused_without_a_warning(
 
 
 def with_types() -> pd.DataFrame:
-    """Numbers, dates and text, and numbers some of which are missing."""
+    """Numbers, dates, durations and text, and numbers some of which are missing."""
     days = pd.date_range("2024-01-01", periods=40)
     some = FRAME["b"].where(FRAME["b"] > 0)
     fields = np.where(FRAME["c"] > 0, "law", "care")
     columns = {"pay": FRAME["a"], "day": days, "some": some, "field": fields}
-    return pd.DataFrame(columns)
+    stays = pd.to_timedelta(range(40), "h")
+    return pd.DataFrame(columns | {"stay": stays})
 
 
-@pytest.mark.parametrize("name", ["pay", "day"])
-def test_a_column_that_later_rows_lack_is_told(name: str) -> None:
+EMPTY = {
+    "None": None,
+    "NA": pd.NA,
+    "NaT": pd.NaT,
+    "NaT among objects": np.array([pd.NaT] * 40, dtype=object),
+    "a zone": pd.Series([pd.NaT] * 40, dtype="datetime64[ns, UTC]"),
+    "months": pd.Series([pd.NaT] * 40, dtype="period[M]"),
+    "durations": np.full(40, "NaT", dtype="m8[s]"),
+}
+
+
+@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
+@pytest.mark.parametrize("name", ["pay", "day", "stay"])
+def test_a_column_that_later_rows_lack_is_told(name: str, empty: Any) -> None:
     """Its median would stand in all rows, and no column says so."""
     table = with_types()
     encoder = table_encoder().fit(table)
-    joined = table.assign(**{name: None})
+    median = encoder.transform(table)[name].median()
+    joined = table.assign(**{name: empty})
     message = f"column '{name}' has no value, and all had one in the fit: its median"
     with pytest.warns(DataWarning, match=message) as caught:
         encoded = encoder.transform(joined)
     assert len(caught) == 1
-    assert encoded[name].nunique() == 1
+    assert_array_equal(encoded[name], np.full(40, median))
 
 
 def test_missing_values_that_the_fit_knows_or_some_rows_have_are_not_told() -> None:

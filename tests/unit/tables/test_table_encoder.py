@@ -159,6 +159,7 @@ def test_dates_and_durations_are_days() -> None:
         (DAYS, ["2020-01-01", "now"] * 30, "'c' must hold dates, .*got 'now' in"),
         (DAYS, ["-0044-03-15"] * N, "'c' must hold dates, .*got '-0044-03-15' in"),
         (pd.to_timedelta(CODES, "D"), CODES, "'c' must hold durations.*pd.to_timed"),
+        (pd.to_timedelta(CODES, "D"), ["2024-01"] * N, "'c' must hold dura.*'2024-01'"),
         (CODES, np.r_[np.inf, CODES[1:]], "column 'c' has .*index 0, with inf"),
     ],
 )
