@@ -38,6 +38,7 @@ from kerhrm.memory import keeping
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.progress import shown_if
 from kerhrm.tables.auxiliary_column import CATEGORIES
+from kerhrm.tables.unusual import check_training_column
 
 #: parameters that a fit to other rows takes as they are then
 OF_MACHINE = frozenset({"random_state", "device", "n_jobs"})
@@ -271,9 +272,12 @@ class InvariantEstimator(FittedInvariant):
         """Test auxiliary columns, and learn over environments that are functions of
         them."""
         assert self._columns is not None
-        kinds = [column.kind for column in self._columns.columns]
+        columns = self._columns.columns
+        kinds = [column.kind for column in columns]
         inputs = prepared.inputs
         z, z_validation = (part.cpu().numpy() for part in inputs.require_auxiliary())
+        if len(columns) == 1:
+            check_training_column(z, columns[0].name)
         return fit_auxiliary(
             prepared.problem,
             inputs.x,

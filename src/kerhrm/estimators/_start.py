@@ -16,6 +16,7 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.tables.auxiliary import AuxiliaryColumns
+from kerhrm.tables.auxiliary_column import CATEGORIES
 from kerhrm.tables.data import read_features
 from kerhrm.tables.distinct import DistinctRows, ordered_rows, repeated_inputs
 from kerhrm.tables.held_out import check_fraction, split_rows
@@ -157,7 +158,8 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
         estimator._columns = columns
         z = columns.read(given.auxiliary, n, given.X)
         names = [column.name for column in columns.columns]
-        check_auxiliary(z, names)
+        categories = [column.kind == CATEGORIES for column in columns.columns]
+        check_auxiliary(z, names, categories)
         if text := telling_auxiliary(z, target, names, estimator._task):
             warn(text, DataWarning)
     rows = ReadRows.from_arrays(

@@ -110,20 +110,20 @@ def rows_of_the_fit(
     return f"{text}, which cannot tell how it does on others; {hint}"
 
 
-def check_auxiliary(z: np.ndarray, names: Sequence[Any]) -> None:
+def check_auxiliary(
+    z: np.ndarray, names: Sequence[Any], categories: Sequence[bool]
+) -> None:
     """Refuse auxiliary columns (n, c) that add nothing to others.
 
     Several columns are cut into other cells than one, so that such a column would
-    change the environments.  One that is constant alone is refused by its cells.
+    change the environments.  Columns that share a few enormous values alone do not say
+    the same: where an affine function fits, their other values are in one order, too.
 
     Raises KerhrmError naming the first column that is constant, or an affine function
-    of one before it.
+    of one before it; or, where both are ``categories`` (c,), that renames these.
     """
-    _, n_columns = z.shape
-    if n_columns == 1:
-        return
-    distinct: list[np.ndarray] = []
-    shown_names: list[str] = []
+    distinct: list[tuple[np.ndarray, np.ndarray, str]] = []
+    codes: list[np.ndarray | None] = []
     for j, name in enumerate(names):
         shown_name = f"{j}" if name is None else shown(name)
         column = f"auxiliary column {shown_name}"
@@ -134,13 +134,53 @@ def check_auxiliary(z: np.ndarray, names: Sequence[Any]) -> None:
         # from 0 in the first row, of size 1, and positive in the first row that differs
         values = values / largest
         differs = values != 0
-        scaled = values * np.sign(values[differs][0])
-        for known, other in zip(distinct, shown_names, strict=True):
-            if np.abs(scaled - known).max() < ALIKE:
+        sign = np.sign(values[differs][0])
+        scaled = values * sign
+        ordered = z[:, j] * sign
+        code = z[:, j] if categories[j] else None
+        for (known, known_order, other), known_code in zip(
+            distinct, codes, strict=True
+        ):
+            alike = np.abs(scaled - known).max() < ALIKE
+            same = alike and _in_one_order(ordered, known_order)
+            if same or _one_to_one(code, known_code):
                 problem = f"{column} says what auxiliary column {other} says"
                 raise KerhrmError(problem, "leave one of them out")
-        distinct.append(scaled)
-        shown_names.append(shown_name)
+        distinct.append((scaled, ordered, shown_name))
+        codes.append(code)
+
+
+def _one_to_one(first: np.ndarray | None, second: np.ndarray | None) -> bool:
+    """Whether each category (n,) of the first is one of the second; None: none is."""
+    if first is None or second is None:
+        return False
+    pairs = np.unique(np.column_stack([first, second]), axis=0)
+    n_pairs = len(pairs)
+    return n_pairs == np.unique(first).size == np.unique(second).size
+
+
+def _in_one_order(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether no two rows of columns (n,) are in one order in the first, and in the
+    other in the second, but for rounding."""
+    order = np.lexsort((second, first))
+    ordered = second[order]
+    steps = np.diff(ordered)
+    sizes = np.abs(ordered)
+    larger = np.maximum(sizes[1:], sizes[:-1])
+    rounding = 8 * np.spacing(larger)
+    return bool((steps >= -rounding).all())
+
+
+def check_training_column(z: np.ndarray, name: Any) -> None:
+    """Refuse a single auxiliary column (n, 1) whose training rows have one value, while
+    rows that validate have others."""
+    if np.ptp(z) > 0:
+        return
+    shown_name = "0" if name is None else shown(name)
+    column = f"auxiliary column {shown_name}"
+    problem = f"{column} is constant in the training rows, which leave out those that"
+    hint = "give a column that varies in more rows"
+    raise KerhrmError(f"{problem} validate", hint)
 
 
 def telling_auxiliary(

@@ -40,6 +40,12 @@ SAME: dict[str, Any] = {
 }
 
 
+VALIDATES = 15  #: a row that validates
+#: a country's code, and its name, in another order
+COUNTRY = np.array(["CH", "DE", "ES"])[ORDER % 3]
+NAMED = np.array(["Switzerland", "Germany", "Spain"])[ORDER % 3]
+
+
 def trained(column: Any) -> tuple[KerHRMClassifier, np.ndarray]:
     """A fit by an auxiliary column that tells which feature is spurious."""
     random = np.random.default_rng(1)
@@ -173,6 +179,8 @@ def test_columns_are_those_of_the_fit_by_name(change: Any, words: str) -> None:
         ([ORDER, ORDER], "auxiliary column 1 says what auxiliary column 0 says; leave"),
         ([ORDER, 7 - 2 * ORDER], "column 1 says what auxiliary column 0 says; leave"),
         ([DAYS, ORDER % 2, IN_SECONDS], "column 2 says what auxiliary column 0 says"),
+        ([COUNTRY, NAMED], "column 1 says what auxiliary column 0 says; leave one"),
+        ([np.zeros(300)], "auxiliary column 0 is constant; leave it out"),
     ],
 )
 def test_columns_that_add_nothing_to_others_are_refused(
@@ -188,3 +196,30 @@ def test_names_of_columns_that_add_nothing_are_told() -> None:
     together = pd.DataFrame({"day": DAYS, "time": IN_SECONDS})
     with refusal("auxiliary column 'time' says what auxiliary column 'day' says"):
         trained(together)
+
+
+def test_columns_that_share_enormous_values_alone_are_two_columns() -> None:
+    """9999 and its like stand for missing values."""
+    random = np.random.default_rng(0)
+    u, v = random.random((2, 300))
+    u[::50] = v[::50] = 1e12
+    trained(pd.DataFrame({"u": u, "v": v}))
+    with refusal("auxiliary column 'w' says what auxiliary column 'u' says"):
+        trained(pd.DataFrame({"u": u, "v": v, "w": 3 - u / 7}))
+
+
+def test_categories_that_differ_in_a_row_are_two_columns() -> None:
+    region = NAMED.copy()
+    region[0] = "Spain" if region[0] != "Spain" else "Germany"
+    model, _ = trained(pd.DataFrame({"country": COUNTRY, "region": region}))
+    assert hasattr(model, "environment_proba_")
+
+
+@pytest.mark.parametrize(("name", "shown"), [("u", "'u'"), (None, "0")])
+def test_a_column_that_varies_in_validation_rows_alone_is_told_so(
+    name: str | None, shown: str
+) -> None:
+    column = pd.Series(np.ones(300), name=name)
+    column[VALIDATES] = 2
+    with refusal(f"auxiliary column {shown} is constant in the training rows"):
+        trained(column)
