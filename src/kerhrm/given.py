@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import InputTypeError, KerhrmError
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32
@@ -34,6 +34,15 @@ def check_order(table: Any, other: Any, what: str) -> None:
         hint = f"give {what}.loc[X.index], or {what}.to_numpy() if the order is right"
         problem = f"the rows of {what} are in another order than those of X, by index"
         raise KerhrmError(problem, hint)
+
+
+def refuse_lazy(values: Any, what: str) -> None:
+    """Refuse a table of polars without rows, whose columns are not asked for: polars
+    would warn of what that costs."""
+    kind = type(values)
+    if hasattr(kind, "collect") and not hasattr(kind, "to_numpy"):
+        problem = f"{what} cannot be used: got a {kind.__name__}, which holds no rows"
+        raise InputTypeError(f"{problem} yet", f"give {what}.collect()")
 
 
 def expected_pairs(table: np.ndarray) -> float:

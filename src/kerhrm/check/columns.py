@@ -114,9 +114,12 @@ def read_target(y: pd.Series, n_empty: int = 0) -> pd.Series:
     what = f"the target {y.name!r} must be numbers or two labels"
     period = isinstance(y.dtype, pd.PeriodDtype)
     dates = is_text(y) and (date_options(y) or almost_dates(y))
-    if y.dtype.kind in "mM" or period or dates:
+    if y.dtype.kind == "m":
+        hint = "give them in one unit, as seconds, as a column of numbers"
+        raise KerhrmError(f"{what}; got durations", hint)
+    if y.dtype.kind == "M" or period or dates:
         hint = "give the days since a first day as a column of numbers"
-        raise KerhrmError(f"{what}; got dates or durations", hint)
+        raise KerhrmError(f"{what}; got dates", hint)
     if isinstance(y.dtype, pd.CategoricalDtype):
         y = y.cat.remove_unused_categories()
     n_labels = y.nunique()

@@ -1,13 +1,18 @@
 """Arguments of the test for heterogeneity, read and checked."""
 
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
-from kerhrm.given import LARGEST
+from kerhrm.errors import InputTypeError, KerhrmError
+from kerhrm.given import LARGEST, refuse_lazy
 from kerhrm.heterogeneity.result import MIN_POINTS
+
+#: objects of dates, times and durations, pandas' among them
+TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 def numbers_of(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
@@ -15,12 +20,21 @@ def numbers_of(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
     # scikit-learn takes a second to import, and most methods do without
     from kerhrm.scikit_learn import check_array
 
+    refuse_lazy(array, name)
+    if issparse(array):
+        problem = f"{name} must hold numbers; got a sparse matrix"
+        raise InputTypeError(problem, f"give {name}.toarray()")
     hint = "give numbers of n rows and k columns"
     try:
         if isinstance(array, Tensor):
             array = array.detach().double().cpu().numpy()
-        if np.asarray(array).dtype.kind in "OUS":
+        cells = np.asarray(array)
+        if cells.dtype.kind in "OUS":
             hint = "encode text first; labels of a class cannot be tested"
+        objects = cells.flat if cells.dtype == object else ()
+        if cells.dtype.kind in "mM" or any(isinstance(v, TIMES) for v in objects):
+            hint = "give a number for each, as days since a date"
+            raise TypeError("got dates or durations")
         if np.ma.is_masked(array):
             numbers = array.astype(float)
             array = np.ma.filled(numbers, np.nan)

@@ -17,8 +17,8 @@ import torch
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from kerhrm.errors import InputTypeError, KerhrmError
-from kerhrm.given import LARGEST
+from kerhrm.errors import KerhrmError
+from kerhrm.given import LARGEST, refuse_lazy
 from kerhrm.tables.index import first_row
 from kerhrm.tables.polars import check_width
 from kerhrm.tables.wording import counted
@@ -57,15 +57,6 @@ def plain(values: Any, what: str) -> Any:
     filled = cells.astype(float if numeric else object)
     filled[masked] = np.nan if numeric else None
     return filled
-
-
-def refuse_lazy(values: Any, what: str) -> None:
-    """Refuse a table of polars without rows, whose columns are not asked for: polars
-    would warn of what that costs."""
-    kind = type(values)
-    if hasattr(kind, "collect") and not hasattr(kind, "to_numpy"):
-        problem = f"{what} cannot be used: got a {kind.__name__}, which holds no rows"
-        raise InputTypeError(f"{problem} yet", f"give {what}.collect()")
 
 
 def is_frame(values: Any) -> bool:

@@ -71,10 +71,10 @@ def named(X: Any, what: str = "X") -> pd.DataFrame:
         if hasattr(X, "to_pandas"):
             library, *_ = type(X).__module__.split(".")
             kind = f"{kind} of {library}"
-            hint = "give X.to_pandas()"
+            hint = f"give {what}.to_pandas()"
         elif hasattr(X, "collect"):
             kind = f"{kind} of polars"
-            hint = "give X.collect()"
+            hint = f"give {what}.collect()"
         raise KerhrmError(f"{what} must be a DataFrame; got {kind}", hint)
     names = X.columns.map(str)
     twice = names[names.duplicated()]

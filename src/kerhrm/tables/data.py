@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import InputTypeError, KerhrmError, shown
+from kerhrm.given import refuse_lazy
 from kerhrm.scikit_learn import validate_data
 from kerhrm.tables.arrays import (
     check_values,
@@ -18,7 +19,6 @@ from kerhrm.tables.arrays import (
     is_number,
     merges,
     plain,
-    refuse_lazy,
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.column_names import check_names, other_columns

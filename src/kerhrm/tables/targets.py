@@ -1,5 +1,6 @@
 """Targets and weights of a table's rows, as users give them."""
 
+from datetime import date, time
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from kerhrm.tables.arrays import (
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
 from kerhrm.tables.wording import counted, names_of
+
+#: objects of dates and times
+TIMES = (date, time, pd.Period, np.datetime64)
 
 
 def read_target(
@@ -80,17 +84,20 @@ def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
     if y.dtype.kind == "M":
         raise KerhrmError(f"{problem} dates", "give a number, as days since a date")
     if y.dtype.kind == "m":
-        hint = "give a number, as y.dt.total_seconds()"
+        hint = 'give a number, as pd.to_timedelta(y) / pd.Timedelta("1s")'
         raise KerhrmError(f"{problem} durations", hint)
     wrong = np.zeros(len(y), dtype=bool)
     if y.dtype.kind in "OUS":
         wrong = np.array([not is_number(value) for value in y])
     if wrong.any():
-        value = shown(y[wrong.argmax()])
+        first = y[wrong.argmax()]
+        value = shown(first)
         where = first_row(wrong, given)
         problem = "the target y must hold numbers in a regression; got "
         problem += f"{value} in {where}"
         hint = "drop such rows, or use a classifier for two labels"
+        if isinstance(first, TIMES):
+            hint = "give a number, as days since a date, or seconds since midnight"
         raise KerhrmError(problem, hint)
     try:
         values = y.astype(np.float64)
@@ -119,7 +126,8 @@ def _classes(y: np.ndarray) -> np.ndarray:
         hint = "give pd.Series(y).astype(str)"
         numeric = y.dtype.kind in "fiu"
         if numeric and len(np.unique(y)) > 2:
-            hint = "for a numeric target use task='regression' or KerHRMRegressor"
+            hint = "for a numeric target use KerHRMRegressor, or task='regression' "
+            hint += "where the estimator has a task"
         raise KerhrmError(problem, hint) from error
     if y.dtype.kind in "OU":
         distinct = pd.unique(y)
@@ -163,6 +171,8 @@ def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | 
     except (ValueError, TypeError, OverflowError) as error:
         problem = f"sample_weight must be numbers; got {shown(sample_weight)}"
         raise KerhrmError(problem, hint) from error
+    if weights.shape == (n, 1):
+        weights = weights[:, 0]
     if weights.shape != (n,):
         problem = f"sample_weight must have shape ({n},); got shape {weights.shape}"
         raise KerhrmError(problem, hint)

@@ -152,7 +152,7 @@ def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> N
     assert "but not '0000-00-00' in 3 rows" in message
     with pytest.raises(ValueError, match="but not '0000-00-00' in 3 rows"):
         check(text, "y", auxiliary="c")
-    with pytest.raises(ValueError, match="got dates or durations; give the days"):
+    with pytest.raises(ValueError, match="got dates; give the days"):
         check(text, "c")
 
     message = facts_of(table, "c")["column 'c'"]
@@ -258,8 +258,8 @@ def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
         ),
         (["Yes", "yes", "No", "No"] * 20, "3 labels.*; 'Yes', 'yes' differ in case al"),
         ([None] * 80, "^0 of 80 rows have a target; give 20 such rows or more"),
-        (pd.date_range("2020", periods=80).astype(str), "got dates or durations"),
-        (pd.to_timedelta(range(80), "h"), "got dates or durations"),
+        (pd.date_range("2020", periods=80).astype(str), "got dates; give the days"),
+        (pd.to_timedelta(range(80), "h"), "got durations; give them in one unit"),
         (2**60 + np.arange(80), r"whole numbers beyond 2\^53; subtract"),
     ],
 )

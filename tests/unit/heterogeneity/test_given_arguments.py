@@ -8,6 +8,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from refusals import refusal
+from scipy.sparse import csr_array
 
 from kerhrm import test_heterogeneity
 from kerhrm.algorithm.options import HeterogeneityOptions
@@ -233,3 +234,30 @@ def test_too_few_points_are_too_few_whatever_their_copies(
     x, y = rows
     with refusal("n=79 different points are too few to test; the others of 158 repeat"):
         test_heterogeneity(np.tile(x[:79], (2, 1)), np.tile(y[:79], 2))
+
+
+class LazyFrame:
+    """As one of polars, which has no rows."""
+
+    def collect(self) -> np.ndarray:
+        return np.ones((200, 2))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (LazyFrame(), r"a LazyFrame, which holds no rows yet; give features.collect"),
+        (csr_array(np.eye(200)), r"got a sparse matrix; give features.toarray\(\)"),
+        (np.full((200, 1), "2020-01-01", "M8[D]"), "dates or .*; give a number for"),
+        (
+            pd.DataFrame({"a": 1.0, "day": pd.date_range("2020-01-01", periods=200)}),
+            "features must hold numbers .got dates or durations.; give a number for",
+        ),
+    ],
+)
+def test_each_kind_that_is_no_number_has_its_cure(
+    rows: tuple[np.ndarray, np.ndarray], given: Any, words: str
+) -> None:
+    _, y = rows
+    with refusal(words):
+        test_heterogeneity(given, y)

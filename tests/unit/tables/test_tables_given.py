@@ -133,7 +133,8 @@ def test_the_same_weights_give_the_same_bits() -> None:
     expected = fit(X, Y, weights=WEIGHTS)
     in_pandas = pd.Series(WEIGHTS)
     tensor = torch.from_numpy(WEIGHTS)
-    for weights in (WEIGHTS.tolist(), in_pandas, tensor):
+    column = in_pandas.to_frame()
+    for weights in (WEIGHTS.tolist(), in_pandas, tensor, column):
         outputs = fit(FRAME, Y, weights=weights)
         assert_array_equal(outputs, expected)
 

@@ -1,5 +1,6 @@
 """Tables, targets and weights that cannot be read: named in one line, with the cure."""
 
+import datetime
 import warnings
 from typing import Any
 
@@ -12,11 +13,13 @@ from pandas.testing import assert_frame_equal
 from refusals import refusal
 
 from kerhrm import (
+    JTT,
     KerHRMClassifier,
     KerHRMRegressor,
     TangentRidge,
     table_encoder,
 )
+from kerhrm.check import check
 from tests.unit.tables.given_table import (
     CLASS,
     DAYS,
@@ -176,7 +179,17 @@ BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
     "durations": (
         pd.to_timedelta(Y, "D"),
         "",
-        "must hold numbers; got durations; give a number, as y.dt.total_seconds",
+        "must hold numbers; got durations; give a number, as pd.to_timedelta",
+    ),
+    "months": (
+        pd.period_range("2020-01", periods=N, freq="M"),
+        "",
+        "got Period.* in row 0 .*; give a number, as days since a date",
+    ),
+    "times of day": (
+        [datetime.time(hour=n % 24) for n in range(N)],
+        "",
+        "got datetime.time.*; give a number, .* or seconds since midnight",
     ),
     "words": (LABELS, "", "must hold numbers in a regression; got '[ab]' in row 0"),
     "Python's digits in text": (
@@ -214,6 +227,17 @@ BAD_TARGETS: dict[str, tuple[Any, str, str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "kind", [list, np.asarray, pd.Series, lambda y: pd.Series(y, dtype=object)]
+)
+def test_the_hint_for_durations_is_followed(kind: Any) -> None:
+    y = kind(pd.to_timedelta(np.arange(N), "s"))
+    with refusal("durations; give a number, as pd.to_timedelta.y. / pd.Timedelta."):
+        fit(X, y)
+    seconds = pd.to_timedelta(y) / pd.Timedelta("1s")
+    assert_array_equal(fit(X, seconds), fit(X, np.arange(N)))
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("name", BAD_TARGETS)
 def test_a_target_that_cannot_be_read_is_named(name: str, task: str) -> None:
@@ -240,7 +264,7 @@ BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
     "NaN": (np.where(CLASS, np.nan, 1), "it is not in 30 rows, .* with nan"),
     "infinity": (np.where(CLASS, np.inf, 1), "with inf"),
     "zero": (np.zeros(N), "sample_weight is zero in all rows"),
-    "two dimensions": (WEIGHTS[:, None], r"shape \(60,\); got shape \(60, 1\)"),
+    "two columns": (WEIGHTS.reshape(30, 2), r"shape \(60,\); got shape \(30, 2\)"),
     "a number": (2.0, r"shape \(60,\); got shape \(\)"),
     "a word": ("balanced", "must be numbers; got 'balanced'"),
     "Python's digits in text": (["1_0"] * N, "must be numbers; got .'1_0'"),
@@ -258,6 +282,14 @@ def test_weights_that_cannot_be_read_are_named(name: str) -> None:
     with refusal(words) as caught:
         fit(FRAME, Y, weights=weights)
     assert "\n" not in str(caught.value)
+
+
+def test_a_classifier_without_a_task_names_estimators_that_take_numbers() -> None:
+    for model in (JTT(), TangentRidge(task="classification")):
+        with refusal(
+            "for a numeric target use KerHRMRegressor, or task='regression' wh"
+        ):
+            model.fit(X, Y)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
@@ -352,3 +384,5 @@ def test_a_lazy_frame_is_collected_first() -> None:
         fit(LazyFrame(), Y)
     with refusal(r"of polars; give X.collect\(\)$"):
         table_encoder().fit(LazyFrame())
+    with refusal(r"table must be a DataFrame; .* of polars; give table.collect\(\)$"):
+        check(LazyFrame(), "a")
