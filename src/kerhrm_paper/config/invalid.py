@@ -4,6 +4,7 @@ The hint of an unknown key says what it probably stands for: a key of an earlier
 version, an option of a method, or a key of a data set.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -57,23 +58,27 @@ OTHERWISE = (*KEYS_OF_DATA, "steps", "set")
 
 def invalid(sources: Sources, above: Key, error: ValidationError) -> KerhrmError:
     """One-line error of a validation below the key ``above``."""
-    first: Any = error.errors()[0]
+    return refused(sources, above, error.errors()[0])
+
+
+def refused(sources: Sources, above: Key, detail: Mapping[str, Any]) -> KerhrmError:
+    """One-line error of a detail of a validation below the key ``above``."""
     parts = []
-    for part in first["loc"]:
+    for part in detail["loc"]:
         if part not in NO_KEYS:
             parts.append(part)
     location = tuple(parts)
     key = (*above, *location)
-    problem, hint = worded(first)
-    kind = first["type"]
-    value = first.get("input")
+    problem, hint = worded(detail)
+    kind = detail["type"]
+    value = detail.get("input")
     is_single = isinstance(value, str | int | float)
     if kind in NO_MAPPING:
         problem = "write 'key: value' lines"
     elif kind == "list_type" and is_single:
         hint = f"write [{value}]"
     elif kind == "int_type":
-        hint = hint or f"write {location[-1]}: NUMBER"
+        hint = hint or f"write {key[-1]}: NUMBER"
     elif kind == "missing" and _ends_with_name(location):
         problem = "it is missing"
         hint = _addition(sources, key)

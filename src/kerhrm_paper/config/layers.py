@@ -8,8 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.invalid import NO_MAPPING, refused
+from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.strict_yaml import Tree, merge
+
+#: types of pydantic's errors about a value that is no mapping, or no list
+SHAPES = (*NO_MAPPING, "list_type")
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,23 @@ def read_layers(sources: Sources) -> Layers:
         preset=sources.tree(preset_at, preset_at + 1),
         user=user,
     )
+
+
+def check_layers(sources: Sources) -> None:
+    """Refuse what is no mapping, or no list, also where a later layer replaces it.
+
+    All layers together are valid, but options are read from each.
+    """
+    start = sources.preset_at or 0
+    layers = sources.layers
+    for part in (layers[:start], layers[start : start + 1], layers[start + 1 :]):
+        layer = Sources(part)
+        try:
+            Whole.model_validate(layer.tree())
+        except ValidationError as error:
+            for detail in error.errors():  # most are of keys that other layers give
+                if detail["type"] in SHAPES and detail["input"] is not None:
+                    raise refused(layer, (), detail) from error
 
 
 def changes_at(

@@ -20,6 +20,7 @@ from kerhrm_paper.config.files import Sources, read_sources
 from kerhrm_paper.config.groups import groups_of_search, groups_of_tables
 from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.labels import check_labels
+from kerhrm_paper.config.layers import check_layers
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.config.names import check_cells, check_names
 from kerhrm_paper.config.nulls import check_nulls
@@ -84,6 +85,7 @@ def resolved(sources: Sources, folder: Path) -> Resolved:
         whole = Whole.model_validate(sources.tree())
     except ValidationError as error:
         raise invalid(sources, (), error) from error
+    check_layers(sources)
     check_nulls(sources)
     check_names(sources, whole, folder.parent)
     resolver = Resolver(sources, whole)

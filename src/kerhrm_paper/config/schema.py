@@ -46,6 +46,14 @@ def _kind_of_seeds(value: Any) -> str:
     return "[map]" if isinstance(value, dict) else "[number]"
 
 
+#: a number of seeds, or numbers by DATA and DATA/LEARNER
+SeedNumbers = Annotated[
+    Annotated[SeedNumber, Tag("[number]")]
+    | Annotated[ByName[SeedNumber], Tag("[map]")],
+    Discriminator(_kind_of_seeds),
+]
+
+
 class DataAt(Options):
     """What a data set changes where some of its options have certain values."""
 
@@ -72,11 +80,7 @@ class DataSet(Options):
     network: OptionValues = option({}, "of the network f_w")
     features: OptionValues = option({}, "how many there are, and how they are found")
     at: ByName[DataAt] = option({}, "changes by data, as DATA+option=value")
-    seeds: Annotated[
-        Annotated[SeedNumber, Tag("[number]")]
-        | Annotated[ByName[SeedNumber], Tag("[map]")],
-        Discriminator(_kind_of_seeds),
-    ] = Field(
+    seeds: SeedNumbers = Field(
         description="number of replicates; or by DATA, DATA+option=value or "
         "DATA/LEARNER, exactly as they are written"
     )

@@ -1,17 +1,23 @@
 """How many replicates have data, and learners on them, and which seeds?"""
 
 from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell
+from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.layers import Layers
-from kerhrm_paper.config.schema import FIRST_SEARCHED
+from kerhrm_paper.config.schema import FIRST_SEARCHED, SeedNumbers
 from kerhrm_paper.config.schemas import RESERVED, Schemas
 from kerhrm_paper.config.strict_yaml import merge
 from kerhrm_paper.runs.replication import Seeds
 
 #: a number of seeds, or numbers by DATA and DATA/LEARNER
 Given = int | Mapping[str, int]
+_GIVEN: TypeAdapter[Given] = TypeAdapter(SeedNumbers)
 
 
 def seeds_of(schemas: Schemas, name: str) -> Seeds:
@@ -45,13 +51,23 @@ def most_seeds(schemas: Schemas, layers: Layers, name: str) -> int:
     number = len(seeds_of(schemas, name))
     base, named = schemas.parse_data(name)
     files, _, user = layers.entries("data", base)
-    seeds = merge(files, user).get("seeds")
+    given = merge(files, user).get("seeds")
     names_seeds = any(option in named for option in RESERVED)
-    if seeds is None or names_seeds:
+    if given is None or names_seeds:
         return number
-    if not isinstance(seeds, int):
-        seeds = {place: given for place, given in seeds.items() if given is not None}
+    seeds = _read(schemas.sources, base, given)
     return max(number, _most(schemas, seeds, base, name))
+
+
+def _read(sources: Sources, base: str, given: Any) -> Given:
+    """Seeds as the files without the preset give them, which nothing has validated."""
+    try:
+        return _GIVEN.validate_python(given)
+    except ValidationError as error:
+        others = list(sources.layers)
+        if sources.preset_at is not None:
+            del others[sources.preset_at]
+        raise invalid(Sources(others), ("data", base, "seeds"), error) from error
 
 
 def n_seeds_of(schemas: Schemas, data: DataCell, learner: str) -> int:
