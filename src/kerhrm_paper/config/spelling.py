@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
 from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm_paper.config.nameable import Misspelled, Nameable, Schema
-from kerhrm_paper.config.values import spell_value
+from kerhrm_paper.config.values import read_value, spell_value
 
 #: options of KerHRM in earlier versions, and what they are now
 RENAMED = {**KerHRMOptions.renamed, **AuxiliaryOptions.renamed}
@@ -119,43 +119,50 @@ def _no_name(text: str, schema_of: SchemaOf) -> KerhrmError:
         _, *options = re.split(r"[/+]", text)
         if all("=" in option for option in options):
             hint = f"write {joined}"
-    if "," in text and _is_name(listed):
-        hint = f"numbers of a list are joined by _, as in {listed}"
-        decimal = _with_points(text, schema_of)
-        if decimal:
-            hint = f"write {decimal}"
+    if "," in text and "," not in base_of(text) and _is_name(listed):
+        hint = _without_commas(text, schema_of)
     return KerhrmError(f"{shown(text)} must be a name", hint)
 
 
-def _with_points(text: str, schema_of: SchemaOf) -> str | None:
-    """A text whose decimal commas are points, if its options take single numbers."""
+def _without_commas(text: str, schema_of: SchemaOf) -> str:
+    """Hint of how to write a text whose values have commas.
+
+    They are decimal commas, or between the numbers of a list where the option takes
+    one.  Raises KerhrmError for a value that is neither, and as ``schema_of`` does.
+    """
     base, *words = text.split("+")
-    try:
-        schema = schema_of(base)
-    except KerhrmError:
-        return None
-    names = [base]
+    schema = schema_of(base)
+    hint = "write"
+    corrected = [base]
     for word in words:
         key, _, value = word.partition("=")
-        if "," in value:
-            pointed = value.replace(",", ".")
-            option = schema.get(key)
-            if option is None or not option.fits(pointed) or _is_list(option, value):
-                return None
-            word = f"{key}={pointed}"
-        names.append(word)
-    return "+".join(names)
+        if "," in word:
+            numbers = _numbers(schema.get(key), value)
+            if numbers is None:
+                _value(text, word, schema)  # raises the error of its option
+            word = f"{key}={spell_value(numbers)}"
+            if isinstance(numbers, list) and "_" not in value:
+                hint = "numbers of a list are joined by _, as in"
+        corrected.append(word)
+    return f"{hint} {'+'.join(corrected)}"
 
 
-def _is_list(option: Nameable, value: str) -> bool:
-    """Whether an option can have the numbers between the commas of a value."""
-    try:
-        option.read(value.replace(",", "_"))
-    except Misspelled:
-        return True
-    except ValueError:
-        return False
-    return True
+def _numbers(option: Nameable | None, text: str) -> list[Any] | int | float | None:
+    """The number or list that an option's value with commas stands for, if any."""
+    if option is None or option.group:
+        return None
+    pointed = text.replace(",", ".")
+    listed = text.replace(",", "_")
+    # between numbers that are joined by _ already, commas are decimal
+    readings = [pointed, listed] if "_" in text else [listed, pointed]
+    for reading in readings:
+        try:
+            value = read_value(option.annotation, reading)
+        except ValueError:
+            continue
+        if isinstance(value, list | int | float):
+            return value
+    return None
 
 
 def _value(text: str, word: str, schema: Schema) -> Any:

@@ -30,11 +30,13 @@ NAMES = [
     ("made+r2=0.7/erm+steps=1", "is a cell of two names"),
     ("made/", "is a cell of two names"),
     ("erm/", "is a cell of two names"),
-    ("made+r2=0,7", "'made+r2=0,7' must be a name; write made+r2=0.7"),
-    ("made+r2=0,7+d=3", "write made+r2=0.7+d=3"),
-    ("made+r_test=0,1", "joined by _, as in made+r_test=0_1"),
-    ("made+r2=0,7+r_test=0.1,0.2", "joined by _, as in made+r2=0_7+r_test=0.1_0.2"),
-    ("made+r3=0,7", "joined by _, as in made+r3=0_7"),
+    ("made+r3=0,7", "no option is called 'r3'"),
+    ("made+n_test=1,000", "n_test=1,000: it must be a whole number"),
+    ("made+scramble=a,b", "scramble=a,b: it must be one of fixed, per_seed, identity"),
+    ("made+network=1,5", "no option is called 'network'"),
+    ("maed+r2=0,7", "no data set is called 'maed'; did you mean 'made'?"),
+    ("erm+select=own,oracle", "select=own,oracle: it has no spelling in a name"),
+    ("kerhrm+pretest=0,1", "pretest is a group; write pretest=none, or one of it"),
     ("made+r2=" + "7" * 300, "has 308 characters, more than 100"),
     ("made+seeds=0", "seeds: must be greater than 0"),
     ("made+crossed=21", "crossed: must be less than or equal to 20"),
@@ -86,6 +88,38 @@ def test_a_bad_name_is_refused_in_one_line(load: Load, name: str, told: str) -> 
     with pytest.raises(KerhrmError) as asked:  # as a path on the command line
         config.learner(*cell)
     assert told in str(asked.value)
+
+
+AS_IN = "numbers of a list are joined by _, as in"
+COMMAS = [
+    # a name, what is told, and the name that the hint ends with
+    ("made+r2=0,7", "write", "made+r2=0.7"),
+    ("made+r2=0,70", "write", "made+r2=0.7"),
+    ("made+r2=0,7+d=3", "write", "made+r2=0.7+d=3"),
+    ("made+r2=0,7+r_test=0,1_0,9", "write", "made+r2=0.7+r_test=0.1_0.9"),
+    ("made+r_test=0,1", AS_IN, "made+r_test=0.0_1.0"),
+    ("made+r_test=0.1,0.2", AS_IN, "made+r_test=0.1_0.2"),
+    (
+        "made+r2=0,7+r_test=0.1,0.2",
+        AS_IN,
+        "made+r2=0.7+r_test=0.1_0.2",
+    ),
+    ("kerhrm+alpha=0,1_1,0", "write", "kerhrm+alpha=0.1_1.0"),
+    ("kerhrm+k=2,05", AS_IN, "kerhrm+k=2_5"),
+    ("kerhrm+k=2,3_4", "write", "kerhrm+k=2_3_4"),
+]
+
+
+@pytest.mark.parametrize(("name", "told", "cured"), COMMAS)
+def test_commas_are_decimal_or_of_a_list(
+    load: Load, name: str, told: str, cured: str
+) -> None:
+    """And the hint's name is one."""
+    kind = "data" if name.startswith("made") else "learners"
+    table: dict[str, Any] = {"title": "T", "data": [A], "learners": ["kerhrm"]}
+    error = refused(load, {"tables": {"new": table | {kind: [name]}}})
+    assert str(error).endswith(f"'{name}' must be a name; {told} {cured}")
+    assert load(tables={"new": table | {kind: [cured]}})
 
 
 @pytest.mark.parametrize(
