@@ -7,7 +7,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
 from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
-from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.files import ABSENT, Key, Sources
 from kerhrm_paper.config.nameable import Schema
 from kerhrm_paper.config.options import Places, numbers, place_of
 from kerhrm_paper.config.spelling import Named, parse, spell
@@ -18,6 +18,8 @@ KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel m
 #: iterations that are jobs: each reads the files of all before, so that plans took 13 s
 #: for 20, 24 s for 50, 114 s for 100, and more than 120 s for 400
 MAX_JOBS = 100
+#: options of generators that give the number of training points
+ROWS = ("n_train_per_environment", "n_per_environment", "n_train", "train_fraction")
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class LearnerChecks:
         if k > n:
             raise KerhrmError(
                 f"{self.data.name}: features.k={k} exceeds n={n} points",
-                f"name data with features.k={n} or less",
+                f"name data with features.k={n} or less{self._or_more_rows()}",
             )
 
     def _check_k(self) -> None:
@@ -142,7 +144,14 @@ class LearnerChecks:
     def _too_many_points(self, option: str) -> KerhrmError:
         problem = f"it exceeds n={self.data.n_points} points"
         lower = self._lower(option, self.data.n_points)
-        return self._error(option, problem, f"{lower} or raise n")
+        return self._error(option, problem, f"{lower}{self._or_more_rows()}")
+
+    def _or_more_rows(self) -> str:
+        """Another hint: the option of the data that gives them more points."""
+        for option in type(self.data.options).model_fields:
+            if option in ROWS:
+                return f", or raise {option}"
+        return ""
 
     def _is_selected(self, option: str) -> bool:
         """Whether a criterion has selected the option's value: no file to edit."""
@@ -156,10 +165,21 @@ class LearnerChecks:
         return f"name {spell(base, options, self.schema)}"
 
     def _lower(self, option: str, largest: int) -> str:
-        """Hint to lower an option."""
+        """Hint to lower an option, where the user has written it, or by a name."""
+        place = place_of(self.places, option)
+        if isinstance(place, str) or self._is_of_user((*place, option)):
+            return "lower it"
+        named = self._named(option, largest)
         if self._is_selected(option):
-            return self._named(option, largest)
-        return "lower it"
+            return named
+        return f"{named}, or lower it in a file of yours"
+
+    def _is_of_user(self, key: Key) -> bool:
+        """Whether a file or the command line gives a key, and not ``config/``."""
+        start = self.sources.preset_at
+        later = [] if start is None else self.sources.layers[start + 1 :]
+        _, _, value = Sources(later).find(key)
+        return value is not ABSENT
 
     def _error(self, option: str, problem: str, hint: str | None) -> KerhrmError:
         """An error about an option, at the last place that gives it."""

@@ -183,7 +183,14 @@ def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
                 continue
             owner, other_output = owners[key]
             if (owner, other_output) == (row, output):
-                raise _shown_twice(resolver, name, row)
+                problem = f"{row.learner} is shown by `select` already"
+                hint = "leave it out of learners"
+                raise _shown_twice(resolver, name, row, problem, hint)
+            is_same = (owner.data, owner.trained) == (row.data, row.trained)
+            if is_same and other_output == output:
+                problem = f"{owner.learner} and {row.learner} are the same"
+                hint = "leave one of them out of learners"
+                raise _shown_twice(resolver, name, row, problem, hint)
             raise resolver.sources.error(
                 ("tables", name, "data", row.data),
                 f"its row '{row.setting}', '{title}' "
@@ -193,14 +200,15 @@ def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
             )
 
 
-def _shown_twice(resolver: Resolver, table: str, row: Row) -> KerhrmError:
-    """Error of a learner that the table's criteria give another one's row."""
+def _shown_twice(
+    resolver: Resolver, table: str, row: Row, problem: str, hint: str
+) -> KerhrmError:
+    """Error of a learner that a table shows on some data already."""
     key: Key = ("tables", table, "data", row.data, "learners")
     of_data = resolver.whole.tables[table].data.get(row.data)
     if of_data is None or of_data.learners is None:
         key = ("tables", table, "learners")
-    problem = f"{row.learner} is shown by `select` already"
-    return resolver.sources.error(key, problem, "leave it out of learners")
+    return resolver.sources.error(key, problem, hint)
 
 
 def _outputs(table: TableView) -> Iterator[Output]:

@@ -247,3 +247,57 @@ def test_seeds_are_of_cells_that_can_be(load: Load, place: str, told: str) -> No
         load(changes)
     assert str(error.value).startswith(f"config/data/made.yaml: seeds.{place} = 4: ")
     assert told in str(error.value)
+
+
+FEW = "made+n_train_per_environment=2"
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        (
+            f"{A}+features.k=3",
+            "name kerhrm+k=3, or lower it in a file of yours, or name data with "
+            "features.k=5",
+        ),
+        (
+            f"{A}+features.n_landmarks=3",
+            "name kerhrm+k=3, or lower it in a file of yours, or name data with "
+            "features.n_landmarks=5 or more",
+        ),
+        (FEW, "name data with features.k=4 or less, or raise n_train_per_environment"),
+        (
+            f"{FEW}+features.k=4",
+            "name kerhrm+k=4, or lower it in a file of yours, or raise "
+            "n_train_per_environment",
+        ),
+    ],
+)
+def test_an_option_of_a_shipped_file_is_lowered_by_a_name(
+    load: Load, data: str, hint: str
+) -> None:
+    config = load()
+    with pytest.raises(KerhrmError) as error:
+        config.learner(data, "kerhrm")
+    assert error.value.hint == hint
+    k = 4 if data.startswith(FEW) else 3
+    cured = f"{FEW}+features.k=4" if data == FEW else data
+    config.learner(cured, f"kerhrm+k={k}")
+    lowered = {"kerhrm": {"options": {"k": k}}}
+    load(learners=lowered).learner(cured, "kerhrm")
+
+
+def test_an_option_of_the_users_is_lowered_where_it_stands(load: Load) -> None:
+    learners = {"kerhrm": {"options": {"k": 6}}}
+    with refusal("^--config: learners.kerhrm.options.k = 6: .*; lower it, or name"):
+        load(learners=learners)
+    with refusal("exceeds n=80 points; lower it, or raise n_train_per_environment$"):
+        load().learner(A, "kerhrm+n_environments=81")
+
+
+def test_the_option_of_rows_is_that_of_the_data(load: Load) -> None:
+    line = {"title": "L", "generator": "regression", "seeds": 1}
+    config = load({"data/line.yaml": line})
+    few = "line+n_train=20_10+features.k=10"
+    with refusal("exceeds n=30 points; lower it, or raise n_train$"):
+        config.learner(few, "kerhrm+n_environments=31")

@@ -77,7 +77,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     (
         "learners.yaml",
         {"kerhrm": {"options": {"k": 6}}},
-        f"kerhrm.options.k = 6: {B} has 5 features; lower it, or name data with",
+        f"kerhrm.options.k = 6: {B} has 5 features; name kerhrm+k=5, or lower it in a ",
     ),
     (
         "learners.yaml",

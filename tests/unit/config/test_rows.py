@@ -117,6 +117,22 @@ def test_a_row_that_criteria_make_is_not_named_again(
         load(**given)
 
 
+@pytest.mark.parametrize("place", ["learners", f"data.{A}.learners"])
+@pytest.mark.parametrize(
+    "learners", [["erm", "erm+select=pooled"], ["erm+select=pooled", "erm"]]
+)
+def test_a_learner_is_not_named_twice_by_its_own_criterion(
+    load: Load, place: str, learners: list[str]
+) -> None:
+    given = table([A], learners)
+    if place != "learners":
+        given = table({A: {"learners": learners}}, ["erm"])
+    first, second = learners
+    told = f"{place} = {learners}: {first} and {second} are the same"
+    with refusal(re.escape(f"--config: tables.two.{told}; leave one of them out")):
+        load(**given)
+
+
 @pytest.mark.parametrize("label", ["method", "Selection", "setting", " "])
 def test_a_label_names_no_column(load: Load, label: str) -> None:
     with refusal(r"two\.data\.made\+r2=0\.7\.label = "):
