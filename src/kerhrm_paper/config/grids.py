@@ -47,19 +47,25 @@ class Grids:
         return grid
 
     def single(self, data: DataCell, base: str) -> Tree:
-        """Options of which the grid has one value, so that no criterion selects it."""
+        """Options of the only candidate, or of which the grid has one value.
+
+        No criterion selects them.
+        """
+        grid, candidates = self._tried(data, base)
+        if len(candidates) == 1:
+            return dict(candidates[0])
         options = {}
-        grid = self.grid(data, base)
         for option, tried in grid.items():
             if len(tried) == 1:
                 options[option] = tried[0]
         return options
 
     def is_single(self, data: DataCell, base: str) -> bool:
-        """Whether a grid has one value of every option."""
-        n_options = len(self.grid(data, base))
-        n_single = len(self.single(data, base))
-        return n_single == n_options > 0
+        """Whether there is one candidate: a grid may have one value of each option."""
+        grid, candidates = self._tried(data, base)
+        if candidates:
+            return len(candidates) == 1
+        return bool(grid) and all(len(tried) == 1 for tried in grid.values())
 
     def is_tried(self, data: DataCell, base: str) -> bool:
         """Whether a learner has candidates on some data."""
@@ -93,7 +99,7 @@ class Grids:
         for place, entry in self._places(data, base):
             if gives(entry, "candidates"):
                 grid = {}
-                # a later file may empty or replace the list
+                # a later file may replace the list, also by a grid
                 candidates = place.candidates and entry["candidates"]
             if gives(entry, "grid"):
                 candidates = []

@@ -34,7 +34,9 @@ KEYS_OF_DATA: dict[str, Key] = {
     "module": ("network", "module"),
 }
 #: keys that may be taken for keys of the whole configuration, and are of a table
-KEYS_OF_TABLE = ("select", "outputs", "kind", "in_all")
+KEYS_OF_TABLE = ("title", "about", "select", "outputs", "kind", "in_all")
+#: keys of the whole configuration that are lists where they are of a table
+OF_TABLE_AS_LISTS: tuple[Key, ...] = (("data",), ("learners",), ("choices",))
 #: keys of earlier versions, and what takes their place
 ENDED = {
     "like": "name the options: LEARNER+option=value in a table or a path",
@@ -72,19 +74,51 @@ def refused(sources: Sources, above: Key, detail: Mapping[str, Any]) -> KerhrmEr
     problem, hint = worded(detail)
     kind = detail["type"]
     value = detail.get("input")
-    is_single = isinstance(value, str | int | float)
     if kind in NO_MAPPING:
         problem = "write 'key: value' lines"
-    elif kind == "list_type" and is_single:
-        hint = f"write [{value}]"
-    elif kind == "int_type":
-        hint = hint or f"write {key[-1]}: NUMBER"
+        if key in OF_TABLE_AS_LISTS and isinstance(value, list):
+            problem = "must be a mapping at the top of a file"
+            hint = _of_table(key[0])
     elif kind == "missing" and _ends_with_name(location):
-        problem = "it is missing"
-        hint = _addition(sources, key)
+        problem, hint = _missing(sources, key)
     elif kind == "misfit":
         hint = _elsewhere(sources, key, location, hint)
+    else:
+        hint = hint or _as_other(kind, key, value)
     return sources.error(key, problem, hint)
+
+
+def _as_other(kind: str, key: Key, value: Any) -> str | None:
+    """How a value of another type is written, by the type of pydantic's error."""
+    if kind == "list_type":
+        return _as_list(key, value)
+    if kind == "int_type":
+        return f"write {key[-1]}: NUMBER"
+    if kind == "string_type":
+        is_single = isinstance(value, int | float)
+        return f"write '{_flow(value)}'" if is_single else f"write {key[-1]}: TEXT"
+    if kind == "too_short" and key[-1] == "candidates":
+        return "write [{OPTION: VALUE}], or delete the line"
+    return None
+
+
+def _as_list(key: Key, value: Any) -> str:
+    """How a value is written that is no list, where one is meant."""
+    is_mapping = isinstance(value, Mapping)
+    if key[-1] == "candidates":
+        tries_lists = is_mapping and all(isinstance(v, list) for v in value.values())
+        if value and tries_lists:
+            return f"write grid: {_flow(value)}"
+        return f"write [{_flow(value)}]" if value else "write [{OPTION: VALUE}]"
+    if is_mapping:
+        value = ", ".join(value)
+    return f"write [{'NAME' if value is None else value}]"
+
+
+def _flow(value: Any) -> str:
+    """A value as YAML on one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6)
+    return text.removesuffix("\n...\n").strip()
 
 
 def _ends_with_name(location: Key) -> bool:
@@ -95,11 +129,17 @@ def _ends_with_name(location: Key) -> bool:
     return isinstance(last, str)
 
 
-def _addition(sources: Sources, key: Key) -> str:
-    """Hint for a key that is missing: to add it, or another name of the entry."""
+def _missing(sources: Sources, key: Key) -> tuple[str, str]:
+    """Problem and hint of a key that is missing: to add it, or another name of the
+    entry."""
     hint = f"add {key[-1]}: ..."
     entry = key[:-1]
     if entry:
+        for layer in sources.layers:
+            file, _, value = Sources([layer]).find(entry)
+            if value is None:
+                problem = f"{file} leaves '{entry[-1]}' out"
+                return problem, f"delete the null there, or {hint}"
         *place, name = entry
         names = sources.names(*place)
         if name in names:
@@ -107,7 +147,7 @@ def _addition(sources: Sources, key: Key) -> str:
         similar = closest(str(name), names)
         if similar:
             hint += f" to a new '{name}'; or {similar}"
-    return hint
+    return "it is missing", hint
 
 
 def _elsewhere(
@@ -168,6 +208,11 @@ def _of_method(key: Key, value: Any) -> str:
     return f"options of a method: write {lines}"
 
 
+def _of_table(key: str) -> str:
+    """How a key of a table is written."""
+    return f"it is of a table: tables: {{TABLE: {{{key}: ...}}}}"
+
+
 def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
     """How a key is written that does not belong to the top of a file.
 
@@ -178,7 +223,7 @@ def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
     if of_own_table:
         return of_own_table
     if last in KEYS_OF_TABLE:
-        return f"it is of a table: tables: {{TABLE: {{{last}: ...}}}}"
+        return _of_table(last)
     if last not in KEYS_OF_DATA:
         return closest(last, [*Whole.model_fields, *OWN_KEYS])
     data_sets = sources.names("data")

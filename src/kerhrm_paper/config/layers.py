@@ -54,7 +54,8 @@ def read_layers(sources: Sources) -> Layers:
     """The layers of a run's files.
 
     A grid of the user's with one value of an option has chosen this value, and is like
-    an option of the same file.  A grid of the preset's is the size of a search.
+    an option of the same file, and so is the only candidate.  A grid of the preset's is
+    the size of a search.
     """
     preset_at = sources.preset_at
     if preset_at is None:
@@ -112,11 +113,15 @@ def _entry(layer: Tree, kind: str, name: str) -> Tree:
 
 
 def _with_chosen(learner: Any) -> Any:
-    """A learner with options of which its grids have one value, also in ``at``."""
+    """A learner with options of which its grids have one value, or its only
+    candidate, also in ``at``."""
     if not isinstance(learner, Mapping):
         return learner
     changed = dict(learner)
-    options = {}
+    options: Tree = {}
+    candidates = learner.get("candidates") or []
+    if len(candidates) == 1:
+        options |= candidates[0]
     grid = learner.get("grid") or {}
     for option, tried in grid.items():
         is_list = isinstance(tried, list)

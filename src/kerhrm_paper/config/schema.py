@@ -95,7 +95,7 @@ class LearnerAt(Options):
 
     options: OptionValues = option({}, "of the method")
     grid: ByName[Some[Any]] = option({}, "values to try, over those of the learner")
-    candidates: list[OptionValues] = option(
+    candidates: Some[OptionValues] = option(
         [], "options to try, instead of what the learner tries elsewhere"
     )
 
@@ -117,7 +117,7 @@ class Learner(Options):
     grid: ByName[Some[Any]] = option(
         {}, "values to try; all combinations are candidates"
     )
-    candidates: list[OptionValues] = option([], "options to try, instead of `grid`")
+    candidates: Some[OptionValues] = option([], "options to try, instead of `grid`")
     tuned_as: BaseName | None = option(
         None, "learner whose selected options it takes; null: itself"
     )
