@@ -1,6 +1,5 @@
 """KerHRM fitted to most rows of a table, and its report on the others."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,8 @@ import pandas as pd
 from kerhrm.check.columns import Roles
 from kerhrm.check.facts import LEFT_OUT, facts_of_columns, facts_of_rows
 from kerhrm.check.table import CheckedTable, without
-from kerhrm.errors import KerhrmError, KerhrmWarning
+from kerhrm.check.warned import WARNING, recorded, with_warnings
+from kerhrm.errors import KerhrmError
 from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._report import Report
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
@@ -37,20 +37,27 @@ class Checked(NamedTuple):
 
     @property
     def doubts(self) -> str | None:
-        """One line on columns that look wrong, as all that was found may hang on
-        them."""
+        """One line on columns that look wrong and on warnings, as all that was found
+        may hang on them."""
         start = "column "
+        facts = self.report.facts
         names = [
             fact.removeprefix(start)
-            for fact, text in self.report.facts.items()
+            for fact, text in facts.items()
             if fact.startswith(start) and text != LEFT_OUT
         ]
-        if not names:
+        below = []
+        if names:
+            some = ", ".join(names[:MOST_DOUBTS])
+            if len(names) > MOST_DOUBTS:
+                some += ", ..."
+            below.append(f"the remarks on {some}")
+        if any(fact.startswith(WARNING) for fact in facts):
+            below.append("the warnings")
+        if not below:
             return None
-        some = ", ".join(names[:MOST_DOUBTS])
-        if len(names) > MOST_DOUBTS:
-            some += ", ..."
-        return f"first read the remarks on {some} below: all of this may hang on them"
+        first = " and ".join(below)
+        return f"first read {first} below: all of this may hang on them"
 
 
 def check(  # noqa: PLR0913  (options of the command)
@@ -123,22 +130,30 @@ def check(  # noqa: PLR0913  (options of the command)
     if roles.auxiliary:
         of_train["auxiliary"] = z.iloc[train]
         of_test["auxiliary"] = z.iloc[test]
-    with warnings.catch_warnings():
-        # the report says so, and test rows drawn at random reach a little further
-        warnings.simplefilter("ignore", KerhrmWarning)
+    with recorded():  # a remark says which columns are left out
         encoder = table_encoder().fit(data.features.iloc[train])
-        X = encoder.transform(data.features.iloc[train])
+    X = encoder.transform(data.features.iloc[train])
+    with recorded() as said_of_test:
         X_test = encoder.transform(data.features.iloc[test])
+    with recorded() as said_of_fit:
         model.fit(X, y.iloc[train], **of_train)
+    with recorded():  # test rows drawn at random reach a little further
         report = model.report(X_test, y.iloc[test], groups, **of_test)
     if encoder.left_out_:  # by the training rows alone text may name rows
         data = without(data, encoder.left_out_)
-    columns = f"{counted(X.shape[1], 'column')} after encoding"
+    encoded = f"{counted(X.shape[1], 'column')} after encoding"
     drawn = f"{len(train)} train, {len(test)} test by seed {seed}"
-    facts = {"rows": f"{drawn}, {columns}"}
+    facts = {"rows": f"{drawn}, {encoded}"}
     facts |= facts_of_rows(data, train, len(table), left_out)
     facts |= report.facts
     facts |= facts_of_columns(data, roles, table, test=test, groups=groups)
+    facts = with_warnings(
+        facts,
+        said_of_fit,
+        said_of_test,
+        features=list(data.features),
+        auxiliary=roles.auxiliary,
+    )
     return Checked(
         model=model,
         report=Report(report.errors, facts),

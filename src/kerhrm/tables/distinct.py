@@ -30,6 +30,7 @@ ROUNDING = 1e-9  #: of a number of draws, by which it is no more than a whole nu
 
 #: share of rows with the inputs of others above which it is told
 REPEATED = 0.1
+INDEPENDENT = "are taken for independent"  #: what such rows are, in the warning
 
 
 @dataclass(frozen=True)
@@ -195,4 +196,4 @@ def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
     targets = np.unique(target)
     if len(targets) == 2:
         hint = "give one row for each unit, with its commoner label"
-    return f"{text} another target, and are taken for independent; {hint}"
+    return f"{text} another target, and {INDEPENDENT}; {hint}"
