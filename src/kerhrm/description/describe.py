@@ -20,7 +20,7 @@ from kerhrm.description.result import Description
 from kerhrm.description.rows import DescribedRows, environment_names
 from kerhrm.description.split import Split
 from kerhrm.description.spread import spread_along
-from kerhrm.description.stability import Relabel, stability
+from kerhrm.description.stability import Relabel, separates, stability
 from kerhrm.description.text import shortened
 from kerhrm.description.tree import separate
 from kerhrm.tables.wording import listed, number
@@ -133,7 +133,12 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
         notes += _on_power(coefficients, changes, sizes)
     likeliest = memberships.argmax(1)
     agreement = stability(likeliest, relabel, times, seed) if times else None
-    if times and agreement is None:
+    if times and not separates(likeliest):
+        notes.append(
+            "stability: all rows are likeliest in one environment, so that no half can "
+            "split them alike"
+        )
+    elif times and agreement is None:
         notes.append("stability: no half of the rows could be fitted")
     parts = {
         "environments": environments(rows, memberships, regressions),

@@ -63,7 +63,8 @@ class Stability:
 def stability(
     likeliest: np.ndarray, relabel: Relabel, times: int, seed: int
 ) -> Stability | None:
-    """Compare a split (n,) with those of half samples; None if none can be fitted.
+    """Compare a split (n,) with those of half samples; None if none can be fitted, or
+    all rows are likeliest in one environment, which nothing can agree with.
 
     Parameters
     ----------
@@ -78,6 +79,8 @@ def stability(
         Draws them.
     """
     n = len(likeliest)
+    if not separates(likeliest):
+        return None
     indices = []
     for number in progress(range(times), "splits of half of the rows"):
         random = stream(seed, "description", "half", f"{number}")
@@ -86,8 +89,15 @@ def stability(
         labels = relabel(half, seed + number + 1)
         if labels is not None:
             placed = labels >= 0
-            index = adjusted_rand_score(likeliest[placed], labels[placed])
+            index = 0.0  # and not 1, as scikit-learn has it where both separate nothing
+            if separates(labels[placed]):
+                index = adjusted_rand_score(likeliest[placed], labels[placed])
             indices.append(float(index))
     if not indices:
         return None
     return Stability(tuple(indices))
+
+
+def separates(labels: np.ndarray) -> bool:
+    """Whether not all rows (n,) have the same label."""
+    return len(np.unique(labels)) > 1

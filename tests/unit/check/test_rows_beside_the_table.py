@@ -149,3 +149,23 @@ def test_a_file_of_two_encodings_is_told_by_its_line(tmp_path: Path) -> None:
     path.write_bytes(text.encode("latin-1"))
     with refusal("try --encoding latin-1"):
         read_table(path)
+
+
+def test_a_split_without_rows_in_an_environment_has_no_stability() -> None:
+    """As where a total without features stands below the rows."""
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(2, 200))
+    turned = random.random(200) < 0.2
+    noise = 0.3 * random.normal(size=200)
+    y = a + np.where(turned, -2, 2) * b + noise
+    rows = pd.DataFrame({"a": a.round(4).astype(str), "b": b.round(4), "y": y})
+    rows.loc[200] = ["Total", np.nan, 999]
+    description = check(rows, "y").model.describe(stability=2)
+    assert description.environments is not None
+    assert description.environments["rows"].tolist() == [140, 0]
+    assert description.stability is None
+    lines = [note for note in description.notes if note.startswith("stability: ")]
+    assert lines == [
+        "stability: all rows are likeliest in one environment, so that no half can "
+        "split them alike"
+    ]

@@ -142,3 +142,24 @@ def test_rows_that_a_half_cannot_place_do_not_count() -> None:
     same = stability(labels, partly, 2, 0)
     assert same is not None
     assert same.indices == (1.0, 1.0)
+
+
+def test_rows_in_one_environment_are_no_agreement() -> None:
+    everyone = np.zeros(200, dtype=np.int64)
+    labels = np.arange(200) % 2
+
+    def without_split(half: np.ndarray, seed: int) -> np.ndarray:
+        return everyone
+
+    assert stability(everyone, without_split, 2, 0) is None
+    chance = stability(labels, without_split, 2, 0)
+    assert chance is not None
+    assert chance.indices == (0.0, 0.0)
+
+    # also where the rows that a half can place are of one environment alone
+    def partly(half: np.ndarray, seed: int) -> np.ndarray:
+        return np.where(labels == 0, 0, -1)
+
+    some = stability(labels, partly, 2, 0)
+    assert some is not None
+    assert some.indices == (0.0, 0.0)
