@@ -2,7 +2,7 @@
 
 import html
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -125,11 +125,10 @@ def table_of(description: "Description") -> pd.DataFrame:
     d = description
     assert d.environments is not None
     assert d.certain is not None
-    certain = {}
-    labels_of_environments = d.certain.groupby("environment")["row"]
-    for name, labels in labels_of_environments:
-        texts = [escaped(str(label))[:ROW] for label in labels]
-        certain[name] = ", ".join(texts)
+    labels = d.certain["row"]
+    texts = pd.Series(short_names(labels, ROW), labels.index)
+    by_environment = texts.groupby(d.certain["environment"])
+    certain = by_environment.agg(", ".join)
     names = d.environments.index
     total = d.environments["rows"].sum()
     lines = []
@@ -212,9 +211,11 @@ def _tells(changes: pd.DataFrame) -> bool:
     return not {KNOWN, A_FIFTH}.isdisjoint(changes.columns)
 
 
-def short_names(names: pd.Index) -> list[str]:
-    """Columns' names as lines can hold them; those that would be alike in full."""
-    short = [shortened(name) for name in names]
+def short_names(names: Iterable[object], length: int = NAME) -> list[str]:
+    """Names of columns, or labels of rows, as lines can hold them; those that would be
+    alike in full."""
+    names = list(names)
+    short = [shortened(name, length) for name in names]
     counts = Counter(short)
     return [
         text if counts[text] == 1 else escaped(str(name))
@@ -222,10 +223,10 @@ def short_names(names: pd.Index) -> list[str]:
     ]
 
 
-def shortened(name: object) -> str:
-    """A column's name as a line can hold it."""
+def shortened(name: object, length: int = NAME) -> str:
+    """A name or label as a line can hold it."""
     text = escaped(str(name))
-    if len(text) <= NAME:
+    if len(text) <= length:
         return text
-    half = (NAME - 3) // 2
+    half = (length - 3) // 2
     return f"{text[:half]}...{text[-half:]}"

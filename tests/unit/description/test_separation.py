@@ -1,12 +1,16 @@
 """The tree, the most certain rows and the rootogram of known memberships."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from described_tables import sorted_rows, turned
 from numpy.testing import assert_allclose
 
 from kerhrm.description.memberships import certain_rows, rootogram
+from kerhrm.description.text import short_names, table_of
 from kerhrm.description.tree import Tree, separate
+from kerhrm.errors import HeterogeneityNotDetectedWarning
+from kerhrm.estimators.kerhrm import KerHRMRegressor
 
 
 def conditions_of(tree: Tree) -> list[str]:
@@ -115,3 +119,31 @@ def test_a_rootogram_has_all_rows_in_each_environment() -> None:
     counts = (heights**2).sum()
     assert_allclose(counts, [4, 4])
     assert heights.shape == (10, 2)
+
+
+def test_long_labels_of_rows_stay_apart() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(120, 1))
+    y = x[:, 0] + random.normal(size=120)
+    names = [f"customer-number-{number:09d}" for number in range(119)]
+    X = pd.DataFrame(x, [*names, "short"], columns=["x"])
+    model = KerHRMRegressor(network=(), random_state=0, n_environments=2)
+    with pytest.warns(HeterogeneityNotDetectedWarning):
+        description = model.fit(X, y).describe(stability=0)
+    assert description.certain is not None
+    table = table_of(description)
+    shown = ", ".join(table["most certain rows, by index"])
+    expected = [
+        f"custom...{label[-6:]}" if len(label) > 16 else label
+        for label in description.certain["row"]
+    ]
+    assert [label for label in shown.split(", ") if label] == expected
+    assert len({*expected}) == len(expected)
+
+
+def test_labels_that_would_be_alike_stand_in_full() -> None:
+    alike = ["customer-a-000001", "customer-b-000001"]
+    assert short_names([*alike, "customer-c-000002"], 16) == [
+        *alike,
+        "custom...000002",
+    ]
