@@ -56,8 +56,14 @@ class Parser(argparse.ArgumentParser):
                 message += f"; write one that begins with - as {option}=-name"
             else:
                 message += f"; write {option} {' or '.join(choices)}"
-        if message.startswith("unrecognized arguments: ") and " -" not in message:
-            message += "; quote a name with blanks; write names before the options"
+        start = "unrecognized arguments: "
+        if message.startswith(start):
+            unknown = message.removeprefix(start)
+            files = [word for word in unknown.split() if Path(word).is_file()]
+            if files:
+                message = f"{files[0]} is one file too many; give one at a time"
+            elif " -" not in message:
+                message += "; quote a name with blanks; write names before the options"
         super().error(message)
 
     def _without_file(self) -> str:
@@ -72,9 +78,14 @@ class Parser(argparse.ArgumentParser):
                 name, *_ = word.partition("=")
                 continue
             action = self._option_string_actions.get(name or "")
-            if action is not None and action.nargs == "+" and Path(word).is_file():
+            if action is None or not Path(word).is_file():
+                continue
+            write = f"write {self.prog} {word} before the options"
+            if action.nargs == "+":
                 text = f"{name} takes all words after it, the file {word} among them"
-                return f"{text}; write {self.prog} {word} before the options"
+                return f"{text}; {write}"
+            if action.type is not Path:  # a column, as --target takes it
+                return f"{name} takes the word after it, the file {word}; {write}"
         return f"no file is named; write {self.prog} FILE before the options"
 
 

@@ -69,7 +69,10 @@ def check_output(output: Output, path: Path, data: Path) -> None:
     if path.suffix.casefold() not in output.suffixes:
         usual, *_ = output.suffixes
         named = f"{output.option} must name {output.what}, which ends in {usual}"
-        stem = path.stem if path.stem.strip("-. ") else "report"
+        stem = path.stem
+        ending_alone = stem.casefold() in output.suffixes
+        if ending_alone or not stem.strip("-. "):
+            stem = "report"
         right = path.with_name(f"{stem[:100]}{usual}")
         raise FileError(f"{named}; got {str(path)!r}", f"write {right}")
     if there and not _is_ours(output, path):

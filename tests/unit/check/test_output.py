@@ -125,6 +125,8 @@ def test_a_long_check_shows_how_far_it_is_unless_it_is_quiet(
         ("a.b.xlsx", "a.b.html"),
         ("out", "out.html"),
         ("-", "report.html"),
+        (".html", "report.html"),
+        (".htm", "report.html"),
     ],
 )
 def test_a_page_ends_in_html(

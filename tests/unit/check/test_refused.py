@@ -102,6 +102,34 @@ def test_no_file_is_one_line(
     )
 
 
+@pytest.mark.parametrize("option", ["--target", "--group"])
+def test_a_file_that_an_option_has_taken_is_one_line(
+    option: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text("a,y\n")
+    error = without_file(["check", option, "d.csv"], capsys)
+    assert error.endswith(
+        f"{option} takes the word after it, the file d.csv; write kerhrm check d.csv "
+        "before the options"
+    )
+
+
+def test_two_files_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("d.csv", "v.csv"):
+        Path(name).write_text("a,y\n")
+    with pytest.raises(SystemExit):
+        main(["check", "d.csv", "v.csv", "--target", "y"])
+    _, _, error = capsys.readouterr().err.partition("error: ")
+    assert error == "v.csv is one file too many; give one at a time\n"
+
+
 def without_file(command: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """The line with which a command without a file ends."""
     with pytest.raises(SystemExit):
