@@ -38,11 +38,13 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and options by ``options__NAME``.
 
-        Raises ParameterError for an option without that prefix.  A subclass has the
+        Raises ParameterError for an option without that prefix, and for a part of a
+        parameter that has none, as ``pretest__level``.  A subclass has the
         parameters of its own ``__init__``: a name of theirs is no option, and without
         ``options`` among them there are none.
         """
         names = self._get_param_names()
+        _refuse_nested(self, params)
         if "options" not in names:
             super().set_params(**params)
             return self
@@ -78,6 +80,22 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
         scikit-learn 1.7 has no links, and 1.5 does not call this.
         """
         return super()._get_params_html(False, *links, **named)
+
+
+def _refuse_nested(estimator: BaseEstimator, params: Mapping[str, Any]) -> None:
+    """Refuse ``NAME__PART`` of a parameter that is no estimator and not ``options``."""
+    for key, value in params.items():
+        name, separator, part = key.partition("__")
+        if not separator or key.startswith(PREFIX) or key in vars(estimator):
+            continue
+        if name not in estimator._get_param_names():  # which scikit-learn refuses
+            continue
+        if hasattr(params.get(name, getattr(estimator, name)), "set_params"):
+            continue
+        hint = f"give {name}=..."
+        if name == "pretest":
+            hint = f'give pretest={{"{part}": {shown(value)}}}'
+        raise ParameterError(f"{key}: {name} has no parameters of its own", hint)
 
 
 def without_moved(init: Callable[P, None]) -> Callable[P, None]:

@@ -34,6 +34,16 @@ def test_the_hints_for_an_old_name_can_be_typed() -> None:
     assert model.options == {"stop_by": "pooled"}
 
 
+def test_the_hint_for_a_part_of_a_parameter_can_be_typed() -> None:
+    model = KerHRMRegressor()
+    with refusal(r'^pretest__level: .*; give pretest=\{"level": 0.1\}$'):
+        model.set_params(pretest__level=0.1)
+    with refusal("^k__x: k has no parameters of its own; give k=...$"):
+        model.set_params(k__x=1)
+    model.set_params(pretest={"level": 0.1})
+    assert model.pretest == {"level": 0.1}
+
+
 def typed(hint: str) -> dict[str, Any]:
     """Options as a hint spells them."""
     given = re.search(r"options=(\{.*\})", hint)
