@@ -96,7 +96,9 @@ def test_heterogeneity(
     options : HeterogeneityOptions, optional
         Sizes and thresholds of the test.
     seed : int
-        Draws folds, permutations and initialisations.
+        Draws folds, permutations and initialisations.  Where many rows share their
+        inputs, as ratings do, p may depend on it: predictions of equal inputs, each
+        without its row, differ by that row's label, which the noise's scale may follow.
 
     Returns
     -------
