@@ -47,7 +47,7 @@ def atomic(path: File) -> Iterator[IO[bytes]]:
         os.replace(part, target)
     except OSError as error:
         cure = "free disk space or make the folder writable"
-        if target.is_dir():
+        if os.path.isdir(target):  # false, too, where the name is too long
             cure = "move this folder away"
         raise FileError(
             f"cannot write {target}: {error.strerror or error}",
