@@ -68,18 +68,28 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("option", ["--drop", "--dates", "--auxiliary"])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--target", "y", "--drop", "a"], "--drop takes all words after it, the file"),
+        (["--target", "y", "--dates", "a"], "--dates takes all words after it, the"),
+        (["--target", "y", "--auxiliary", "a"], "--auxiliary takes all words after it"),
+        (["--target"], "--target takes the word after it, the file data.csv; write"),
+        (["--group"], "--group takes the word after it, the file data.csv; write"),
+    ],
+)
 def test_a_file_that_an_option_took_is_one_line(
-    option: str,
+    words: list[str],
+    told: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("a,y\n")
-    command = ["check", "--target", "y", option, "a", "data.csv"]
-    error = without_file(command, capsys)
-    assert f"{option} takes all words after it, the file data.csv among" in error
+    error = without_file(["check", *words, "data.csv"], capsys)
+    assert told in error
+    assert "the file data.csv" in error
     assert "write kerhrm check data.csv before the options" in error
 
 
@@ -99,22 +109,6 @@ def test_no_file_is_one_line(
     error = without_file(["check", *words], capsys)
     assert error.endswith(
         "no file is named; write kerhrm check FILE before the options"
-    )
-
-
-@pytest.mark.parametrize("option", ["--target", "--group"])
-def test_a_file_that_an_option_has_taken_is_one_line(
-    option: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("d.csv").write_text("a,y\n")
-    error = without_file(["check", option, "d.csv"], capsys)
-    assert error.endswith(
-        f"{option} takes the word after it, the file d.csv; write kerhrm check d.csv "
-        "before the options"
     )
 
 
