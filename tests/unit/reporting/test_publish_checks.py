@@ -7,10 +7,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 import yaml
 from folders import complete, contents, recorded
 from refusals import refusal
 
+from kerhrm.threads import torch_threads
 from kerhrm_paper.reporting import publish_again, publish_checks
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import Run
@@ -228,3 +230,21 @@ def test_nothing_is_computed_again_from_edited_scores(
         publish_again.publish_again(target, ROOT)
     path.write_bytes(content)
     assert contents(target) == before
+
+
+def test_small_runs_of_claims_have_one_thread(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the rule that checks claims, so that their digits do not change."""
+    target = publish(run, tmp_path / "published", root=ROOT)
+    threads = []
+
+    def evaluate(*_: object) -> pd.DataFrame:
+        threads.append(torch.get_num_threads())
+        return pd.DataFrame()
+
+    monkeypatch.setattr(publish_again, "evaluate", evaluate)
+    with torch_threads(2):
+        publish_again.publish_again(target, ROOT)
+        assert torch.get_num_threads() == 2
+    assert threads == [1]
