@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from refusals import refusal
@@ -92,6 +91,7 @@ def test_a_year_is_one_name_whatever_its_type(
 
 
 def test_years_of_polars_are_those_of_the_fit() -> None:
+    pl = pytest.importorskip("polars")
     model = fitted(named(YEARS))
     first, second = X.T
     later = pl.DataFrame({"2021": second, "2020": first})
