@@ -85,7 +85,7 @@ def scaled_residuals(
     scale : ndarray, (n,)
         s, in units of its median.
     mean : ndarray, (n,)
-        m, in units of y's standard deviation.
+        m of the inputs, in units of y's standard deviation: of equal ones the mean.
     """
     mean_label = y.mean()
     centred = y - mean_label
@@ -101,6 +101,7 @@ def scaled_residuals(
     residuals = y - mean
     if residuals.std() < EXACT:
         return None
+    mean = _of_inputs(x, mean)
     size = _fitted_sizes(residuals)
     median = np.median(mean)
     from_median = np.abs(mean - median)
@@ -122,6 +123,19 @@ def scaled_residuals(
     in_scales = residuals / scale
     scores = normal_scores(in_scales)
     return scores, scale, mean
+
+
+def _of_inputs(x: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Means (n,) of the predictions (n,) of equal inputs (n, d).
+
+    Each prediction is made without its row, so that those of equal inputs are in the
+    order of their labels: the larger a label is, the less the others' mean.
+    """
+    _, numbers = np.unique(x, axis=0, return_inverse=True)
+    numbers = numbers.ravel()  # NumPy 2.0.0 has a column
+    sums = np.bincount(numbers, mean)
+    means = sums / np.bincount(numbers)
+    return np.asarray(means[numbers])
 
 
 def _fitted_sizes(residuals: np.ndarray) -> np.ndarray:

@@ -96,9 +96,7 @@ def test_heterogeneity(
     options : HeterogeneityOptions, optional
         Sizes and thresholds of the test.
     seed : int
-        Draws folds, permutations and initialisations.  Where many rows share their
-        inputs, as ratings do, p may depend on it: predictions of equal inputs, each
-        without its row, differ by that row's label, which the noise's scale may follow.
+        Draws folds, permutations and initialisations.
 
     Returns
     -------
@@ -305,6 +303,7 @@ def test_table(
     different, numbers = np.unique(with_labels, axis=0, return_inverse=True)
     rows = np.arange(len(different))
     if few_categories(different):
+        numbers = numbers.ravel()  # NumPy 2.0.0 has a column
         n_draws = np.bincount(numbers, draws).astype(np.int64)
         rows = np.repeat(rows, n_draws)
     n = len(rows)
