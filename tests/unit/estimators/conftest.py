@@ -21,6 +21,12 @@ class Table(NamedTuple):
     y: np.ndarray
     hidden: np.ndarray
 
+    def kept(self) -> "Table":
+        """The same for all tests: none writes into it, nor a frame that shares it."""
+        for values in self:
+            values.setflags(write=False)
+        return self
+
 
 def flipped_labels(n: int, seed: int, share: float = 0.2) -> Table:
     """The first feature tells the label everywhere, the second its opposite in a share
@@ -50,14 +56,14 @@ def flipped_slopes(n: int, seed: int, share: float = 0.2) -> Table:
 
 @pytest.fixture(scope="session")
 def labels() -> Table:
-    return flipped_labels(400, 0)
+    return flipped_labels(400, 0).kept()
 
 
 @pytest.fixture(scope="session")
 def slopes() -> Table:
-    return flipped_slopes(500, 0)
+    return flipped_slopes(500, 0).kept()
 
 
 @pytest.fixture(scope="session")
 def null() -> Table:
-    return flipped_slopes(300, 1, share=0.0)
+    return flipped_slopes(300, 1, share=0.0).kept()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning"
 
 
 def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
-    frame = pd.DataFrame(labels.x, columns=["stable", "spurious"])
+    frame = pd.DataFrame(labels.x.copy(), columns=["stable", "spurious"])
     answers = np.where(labels.y > 0, "yes", "no")
     names = pd.Series(answers, name="answer")
     pipeline = make_pipeline(StandardScaler(), KerHRMClassifier(**SMALL))
