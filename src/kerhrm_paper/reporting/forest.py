@@ -62,7 +62,7 @@ def endpoints(tests: pd.DataFrame) -> Figure:
     tables = list(dict.fromkeys(tests["table"]))
     lowest = tests["lowest"]
     has_band = lowest.notna().any()
-    margins = 1.35 if has_band else 1.05
+    margins = 1.65 if has_band else 1.35
     height = margins + 0.22 * len(methods)
     with style():
         size = (WIDTH, height)
@@ -88,9 +88,23 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         heading += "reproduced: bar within the shaded margin; open: no test decides"
         if has_band:
             heading += "\npale bar: means over the constants that are not printed"
+        heading += f"\n{_selections(tests)}"
         n_columns = min(len(entries), 4)
         finish(figure, entries, heading=heading, columns=n_columns)
     return figure
+
+
+def _selections(tests: pd.DataFrame) -> str:
+    """What chose the options: in most rows, and in those of the other methods."""
+    selections = tests["selection"]
+    usual = selections.mode()[0]
+    others = tests[selections != usual]
+    differs = others.drop_duplicates(["method", "selection"])
+    lines = [f"options chosen by {usual}"]
+    for test in differs.itertuples():
+        lines.append(f"{test.method}: {test.selection}")
+    first, *rest = lines
+    return f"{first};\n{'; '.join(rest)}" if rest else first
 
 
 def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
