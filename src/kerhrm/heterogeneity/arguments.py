@@ -4,6 +4,7 @@ from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from torch import Tensor
 
@@ -12,7 +13,7 @@ from kerhrm.given import LARGEST, refuse_lazy
 from kerhrm.heterogeneity.result import MIN_POINTS
 
 #: objects of dates, times and durations, pandas' among them
-TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+TIMES = (date, time, timedelta, np.datetime64, np.timedelta64, pd.Period)
 
 
 def numbers_of(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:

@@ -249,6 +249,7 @@ class LazyFrame:
         (LazyFrame(), r"a LazyFrame, which holds no rows yet; give features.collect"),
         (csr_array(np.eye(200)), r"got a sparse matrix; give features.toarray\(\)"),
         (np.full((200, 1), "2020-01-01", "M8[D]"), "dates or .*; give a number for"),
+        (pd.DataFrame({"month": [pd.Period("2020-01")] * 200}), "dates or durations"),
         (
             pd.DataFrame({"a": 1.0, "day": pd.date_range("2020-01-01", periods=200)}),
             "features must hold numbers .got dates or durations.; give a number for",
