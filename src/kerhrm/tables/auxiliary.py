@@ -52,6 +52,9 @@ class AuxiliaryColumns:
             problem = f"auxiliary has {n_columns} columns, but {n_known} in the fit"
             raise KerhrmError(problem, "give the columns of the fit")
         elif named != known and n_known > 1:  # as scikit-learn does for X
+            in_fit = names if known else list(range(n_known))
+            if is_frame(Z) and set(table) == set(in_fit):
+                _check_names(table, in_fit)  # which columns have that are counted, too
             text = "auxiliary columns have no names, here or in the fit: they are taken"
             warn(f"{text} in the order of the fit", DataWarning)
         return table
