@@ -88,23 +88,27 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         heading += "reproduced: bar within the shaded margin; open: no test decides"
         if has_band:
             heading += "\npale bar: means over the constants that are not printed"
-        heading += f"\n{_selections(tests)}"
+        heading += _selections(tests)
         n_columns = min(len(entries), 4)
         finish(figure, entries, heading=heading, columns=n_columns)
     return figure
 
 
 def _selections(tests: pd.DataFrame) -> str:
-    """What chose the options: in most rows, and in those of the other methods."""
+    """Lines that say what chose the options: in most rows, and in those of the other
+    methods; none where no row has a number."""
+    tests = tests.dropna(subset=["selection", "mean"])
+    if tests.empty:
+        return ""
     selections = tests["selection"]
     usual = selections.mode()[0]
     others = tests[selections != usual]
-    differs = others.drop_duplicates(["method", "selection"])
-    lines = [f"options chosen by {usual}"]
-    for test in differs.itertuples():
-        lines.append(f"{test.method}: {test.selection}")
-    first, *rest = lines
-    return f"{first};\n{'; '.join(rest)}" if rest else first
+    different = others.drop_duplicates(["method", "selection"])
+    lines = f"\noptions chosen by {usual}"
+    if not different.empty:
+        names = different["method"] + ": " + different["selection"]
+        lines += f";\n{'; '.join(names)}"
+    return lines
 
 
 def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:

@@ -15,9 +15,11 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def complete(folder: Path) -> Run:
     """The run with its claims and endpoints."""
     (folder / "claims.csv").write_text("claim\n1\n")
-    names = "table,part,method,metric,mean,difference,ci_low,ci_high,margin,outcome"
+    names = "table,part,method,selection,metric"
+    names += ",mean,difference,ci_low,ci_high,margin,outcome"
     names += ",ci_low_exact,ci_high_exact,outcome_exact"
-    values = "table1,,ERM,test_acc,0.4,0.0,-0.1,0.1,0.03,open,-0.05,0.05,open"
+    values = "table1,,ERM,pooled validation,test_acc"
+    values += ",0.4,0.0,-0.1,0.1,0.03,open,-0.05,0.05,open"
     (folder / "endpoints.csv").write_text(f"{names}\n{values}\n")
     return Run(folder)
 

@@ -226,6 +226,17 @@ def test_a_band_is_a_bar_from_the_lowest_to_the_highest_mean() -> None:
     assert ends == pytest.approx([-1.5, 0.5])
 
 
+def test_the_endpoints_say_what_chose_the_options() -> None:
+    found = REFERENCE.endpoints()
+    usual = "options chosen by pooled validation"
+    others = "KerHRM (authors' code): as released; KerHRM: worst inferred environment"
+    assert {f"{usual};", others} <= words(forest.endpoints(found))
+    alike = found.assign(selection="pooled validation")
+    assert usual in words(forest.endpoints(alike))
+    nothing = found.assign(mean=np.nan, selection=np.nan)
+    assert not any("chosen" in text for text in words(forest.endpoints(nothing)))
+
+
 def test_stand_ins_are_not_called_the_papers_data() -> None:
     """In no figure of house prices, of shares and of endpoints."""
     cells, scores = read("figure3")
