@@ -96,7 +96,9 @@ def test_heterogeneity(
     options : HeterogeneityOptions, optional
         Sizes and thresholds of the test.
     seed : int
-        Draws folds, permutations and initialisations.
+        Draws folds, permutations and initialisations.  Where many rows share their
+        inputs p may depend on it, and even a clear flip be missed: permutations among
+        rows of equal inputs change nothing.
 
     Returns
     -------
