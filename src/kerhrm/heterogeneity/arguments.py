@@ -4,23 +4,25 @@ from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy.sparse import issparse
 from torch import Tensor
 
 from kerhrm.errors import InputTypeError, KerhrmError
 from kerhrm.given import LARGEST, refuse_lazy
 from kerhrm.heterogeneity.result import MIN_POINTS
 
-#: objects of dates, times and durations, pandas' among them
-TIMES = (date, time, timedelta, np.datetime64, np.timedelta64, pd.Period)
+#: objects of dates, times and durations
+TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 def numbers_of(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
     """An argument in double precision, with NaN in masked cells; refuse text."""
-    # scikit-learn takes a second to import, and most methods do without
+    # these take a second to import, and most jobs do without
+    import pandas as pd
+    from scipy.sparse import issparse
+
     from kerhrm.scikit_learn import check_array
 
+    times = (*TIMES, pd.Period)
     refuse_lazy(array, name)
     if issparse(array):
         problem = f"{name} must hold numbers; got a sparse matrix"
@@ -33,7 +35,7 @@ def numbers_of(name: str, array: Any, ensure_2d: bool = True) -> np.ndarray:
         if cells.dtype.kind in "OUS":
             hint = "encode text first; labels of a class cannot be tested"
         objects = cells.flat if cells.dtype == object else ()
-        if cells.dtype.kind in "mM" or any(isinstance(v, TIMES) for v in objects):
+        if cells.dtype.kind in "mM" or any(isinstance(v, times) for v in objects):
             hint = "give a number for each, as days since a date"
             raise TypeError("got dates or durations")
         if np.ma.is_masked(array):
