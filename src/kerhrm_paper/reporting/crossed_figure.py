@@ -67,7 +67,7 @@ def crossed(scores: pd.DataFrame) -> Figure:
             mark = entry(method, *look)
             entries.append(mark)
         title = TITLES.get(result, result)
-        heading = f"{title}: a mark is one seed's mean over the other rows' seeds"
+        heading = f"{title}; a mark: one seed, mean over the seeds of the other rows"
         finish(figure, entries, heading=heading, columns=2)
     return figure
 

@@ -94,6 +94,7 @@ def every_seed(
     methods are bold.
     """
     result, *others = results_of(scores)
+    has_criteria = scores["selection"].nunique() > 1
     own_scores = scores[primary(scores)]
     is_worst = own_scores["metric"].isin([name for name in others if name in WORST])
     worst = own_scores[is_worst]
@@ -124,6 +125,8 @@ def every_seed(
             fit_scale(axis, values, "x")
         _draw_levels(axis, scores[is_level])
         label = _label(result, rows)
+        if has_criteria:
+            label += "\noptions that are chosen: by each method's own criterion"
         axis.set_xlabel(label)
         axis.grid(axis="x")
         n_levels = scores.loc[is_level, "method"].nunique()
@@ -262,7 +265,7 @@ def _label(result: str, rows: list[Row]) -> str:
     title = TITLES.get(result, result)
     label = f"{title}; a dot is one run"
     if any(len(row.runs) > 1 for row in rows):
-        label += ",\nthe settings of a row from top to bottom"
+        label += ",\nwithin a row one setting below the other"
     if any(np.isfinite(row.worst) for row in rows):
         label += "\nworst test: mean over runs of the worst of several tests"
     return label

@@ -35,6 +35,7 @@ VALUES = {
     "T": "{} iterations",
     "k": "{} dimensions",
     "n": "trained on {} rows",
+    "options": "options of {} images",
     "steps": "{} steps",
     "max_reassignments": "at most {} reassignments",
     "penalty_weight": "penalty weight {}",
