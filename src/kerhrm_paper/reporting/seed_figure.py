@@ -94,7 +94,9 @@ def every_seed(
     methods are bold.
     """
     result, *others = results_of(scores)
-    has_criteria = scores["selection"].nunique() > 1
+    cell = ["method", "setting"]
+    criteria = scores.groupby(cell)["selection"].nunique()
+    has_criteria = criteria.max() > 1
     own_scores = scores[primary(scores)]
     is_worst = own_scores["metric"].isin([name for name in others if name in WORST])
     worst = own_scores[is_worst]
@@ -126,7 +128,7 @@ def every_seed(
         _draw_levels(axis, scores[is_level])
         label = _label(result, rows)
         if has_criteria:
-            label += "\noptions that are chosen: by each method's own criterion"
+            label += "\noptions chosen by each method's own criterion"
         axis.set_xlabel(label)
         axis.grid(axis="x")
         n_levels = scores.loc[is_level, "method"].nunique()
