@@ -35,7 +35,8 @@ from kerhrm.algorithm.invariance import (
 from kerhrm.algorithm.needs import require_network
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.records import Direction, Memberships
+from kerhrm.algorithm.records import Direction, Memberships, predict_linear
+from kerhrm.networks.base import Network
 from kerhrm.networks.training import (
     BestWeights,
     Callback,
@@ -47,6 +48,9 @@ from kerhrm.networks.training import (
 from kerhrm.progress import progress
 
 SMOOTHING = 0.1  # c of the first step
+#: times the errors of a constant and of theta's linear predictor: a network's is larger
+#: where its training went astray alone
+ASTRAY = 2.0
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,17 @@ class TrainedNetwork(Generic[N]):
     history : list of dict
         For each cosine weight: ``cosine_weight``, ``score``, ``step`` (of its weights)
         and ``n_steps`` (of its training).
+    diverged : bool
+        Whether no step's outputs were numbers, or the squared error at the training
+        points is more than twice that of a constant and that of theta's linear
+        predictor: the learning rate is too large.
     """
 
     network: N
     cosine_weight: float
     score: float
     history: list[dict[str, float]]
+    diverged: bool
 
 
 def train_network(
@@ -165,12 +174,36 @@ def train_network(
     # in single precision, as published
     scores = torch.tensor([row["score"] for row in history], dtype=torch.float32)
     chosen = int(scores.nan_to_num(nan=-torch.inf).argmax())
+    best_network = candidates[chosen]
+    is_initial = history[chosen]["step"] == 0
     return TrainedNetwork(
-        network=candidates[chosen],
+        network=best_network,
         cosine_weight=history[chosen]["cosine_weight"],
         score=history[chosen]["score"],
         history=history,
+        diverged=is_initial or _is_astray(best_network, x, problem, direction),
     )
+
+
+@torch.no_grad()
+def _is_astray(
+    network: Network, x: Tensor, problem: Problem, direction: Direction
+) -> bool:
+    """Whether a constant and theta's linear predictor both fit the training points
+    better by far than a network does."""
+    y = problem.y.double()
+    counts, _ = problem.counts
+    total = counts.sum()
+    constant = (counts * y).sum() / total
+    # psi^T theta = u^T (s theta), without a copy of the features
+    linear = predict_linear(problem.s * direction.theta, problem.u, problem.f0_train)
+
+    def error(outputs: Tensor) -> Tensor:
+        return (counts * (outputs.double() - y) ** 2).sum() / total
+
+    outputs = network(x)
+    limit = ASTRAY * torch.maximum(error(constant), error(linear))
+    return bool(error(outputs) > limit)
 
 
 def train_igd(

@@ -35,6 +35,7 @@ from kerhrm.estimators._report import (
     simple_models,
 )
 from kerhrm.estimators._steps import InferredEnvironments, Prepared
+from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
@@ -43,6 +44,13 @@ from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import read_features
 from kerhrm.tables.loaders import unloaded
 from kerhrm.tables.targets import read_target
+
+
+def slower(rate: float) -> str:
+    """Hint for a training that diverged: the usual learning rate, or a tenth of it."""
+    usual = EstimatorOptions().learning_rate
+    lower = usual if rate > usual else rate / 10
+    return f'give options={{"learning_rate": {lower:g}}}'
 
 
 class FittedInvariant(Describing, WithOptions, TableEstimator):
@@ -145,8 +153,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         """Hint for outputs that are not finite, which a network alone learns."""
         if self.predictor_ != "network":
             return "look for outliers"
-        rate = read_options(self.options).learning_rate
-        return f'give options={{"learning_rate": {rate / 10:g}}}'
+        return slower(read_options(self.options).learning_rate)
 
     def _less_memory(self) -> str:
         """Hint where the memory is not enough, with the options for landmarks."""

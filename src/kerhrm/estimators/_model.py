@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction
@@ -22,7 +23,7 @@ from kerhrm.estimators._base import (
     finish,
     threads_for,
 )
-from kerhrm.estimators._fitted import FittedInvariant
+from kerhrm.estimators._fitted import FittedInvariant, slower
 from kerhrm.estimators._guard import ASKED_FOR, not_detected, price
 from kerhrm.estimators._parameters import FitOptions, fit_options
 from kerhrm.estimators._start import GivenRows, ReadRows, points_of, read_rows
@@ -251,10 +252,12 @@ class InvariantEstimator(FittedInvariant):
                     iterations.environments,
                     options,
                 )
-                predictor, weight = (
-                    trained.network.to(torch.float64),
-                    trained.cosine_weight,
-                )
+                predictor = trained.network.to(torch.float64)
+                weight = trained.cosine_weight
+                if trained.diverged:
+                    hint = slower(options.learning_rate)
+                    text = f"the training of the network diverged; {hint}"
+                    warn(text, ConvergenceWarning)
         by_auxiliary = prepared.by_auxiliary
         self._inferred = InferredEnvironments.keep(
             environments,

@@ -193,3 +193,18 @@ def test_a_failed_training_is_chosen_only_if_there_is_no_other(run: Run) -> None
     trained = of_numbers.train(cosine_weight=[infinite])
     outputs = trained.network(run.x)
     assert outputs.isnan().all()
+
+
+def test_a_training_that_diverges_is_marked(run: Run) -> None:
+    problem = replace(run.problem, task="regression")
+    of_numbers = run._replace(problem=problem)
+    trained = of_numbers.train(check_every=5)
+    assert not trained.diverged
+    y = problem.y.float()
+    for rate in (100.0, 1e20):
+        trained = of_numbers.train(check_every=5, learning_rate=rate)
+        assert trained.diverged
+        outputs = trained.network(run.x)
+        error = (outputs - y).square().mean()
+        # enormous outputs, or the untrained network's
+        assert error > 100 or torch.equal(outputs, run.network(run.x))

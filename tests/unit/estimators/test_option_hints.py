@@ -59,10 +59,35 @@ def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None
         model.fit(labels.x, labels.y)
     message = str(caught[0].message)
     lower = typed(message)
-    assert lower == {"learning_rate": 1e29}
+    assert lower == {"learning_rate": 1e-3}
     erm = ERM(network=(8,), learning_rate=1e30, random_state=0)
     with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
         erm.fit(labels.x, labels.y)
+
+
+@pytest.mark.parametrize("rate", [100.0, 1e20])  # enormous outputs, and none at all
+def test_a_network_that_diverges_is_warned_of(rate: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((160, 3))
+    y = 2 * x[:, 0] + rng.standard_normal(160)
+    flips = rng.integers(0, 2, 160) > 0
+    x[:, 2] = np.where(flips, 1.0, -0.5) * y + 0.3 * rng.standard_normal(160)
+    model = KerHRMRegressor(
+        k=3,
+        network=(16,),
+        n_init=1,
+        predictor="network",
+        if_not_detected="fit",
+        if_not_better="fit",
+        options={"steps": 50, "learning_rate": rate},
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning, match="network diverged; give") as caught:
+        model.fit(x, y)
+    lower = typed(str(caught[0].message))
+    model.set_params(options={"steps": 50, **lower})
+    model.fit(x, y)  # warnings are errors
+    assert np.square(model.predict(x) - y).mean() < y.var()
 
 
 def test_the_hint_for_singular_equations_can_be_typed(
