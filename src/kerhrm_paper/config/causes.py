@@ -1,5 +1,6 @@
 """Which of the user's files does an error come from, where it names another one?"""
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from kerhrm_paper.config.strict_yaml import Tree
 Resolve = Callable[[Sources], Any]
 IsGood = Callable[[Tree], bool]  #: whether a file may have some content
 SHOWN = 3  #: keys that an error names
+SINGLE = 20  #: keys that are tried one by one, a third of a second each
 
 
 def leaves(tree: Any, above: Key = ()) -> Iterator[Key]:
@@ -54,7 +56,8 @@ def cause(
         is_good = _judge(sources, number, resolve)
         if is_good({}):
             keys = _fewest(content, is_good)
-            return _with_file(error, name, content, keys)
+            told = _with_file(error, name, content, keys)
+            return _with_way_out(told, error, sources, of_user)
     return error
 
 
@@ -76,8 +79,11 @@ def _judge(sources: Sources, number: int, resolve: Resolve) -> IsGood:
 
 
 def _fewest(content: Tree, is_good: IsGood) -> list[Key]:
-    """Keys without which a file is good, found by halving."""
+    """Keys without which a file is good: a single one, or those that halving finds."""
     keys = list(leaves(content))
+    for key in keys[:SINGLE]:
+        if is_good(_without(content, [key])):
+            return [key]
     while len(keys) > 1:
         middle = len(keys) // 2
         first = keys[:middle]
@@ -120,6 +126,26 @@ def _with_file(
             hint = f"delete {text}: null, or set what uses it to null, too"
             return KerhrmError(problem, hint)
     return KerhrmError(problem, error.hint)
+
+
+def _with_way_out(
+    told: KerhrmError, error: KerhrmError, sources: Sources, of_user: Names
+) -> KerhrmError:
+    """The error with a hint for the user's file, where it names one of the repository
+    that the user's does not fit."""
+    if told.hint != error.hint:
+        return told
+    for name, place, _ in sources.layers:
+        start = f"{name}: "
+        if name in of_user or not error.problem.startswith(start):
+            continue
+        within = error.problem.removeprefix(start)
+        first = re.match(r"[\w+=/-]+", within)
+        if first:
+            unused = _dotted((*place, first[0]))
+            hint = f"change it, or leave out what it does not fit: {unused}: null"
+            return KerhrmError(told.problem, hint)
+    return told
 
 
 def _dotted(key: Key) -> str:

@@ -192,22 +192,32 @@ class OwnTable(Options):
             names = groups.astype(str)
             is_held_out = names.isin(self.held_out)
             learned = target[~is_held_out]
-        self._check_inputs({*table.columns})
+        self._check_inputs(table)
         self._check_enormous(rows)
         self._check_constant(learned)
         self._check_target(target)
         self._check_size(len(learned))
 
-    def _check_inputs(self, columns: set[str]) -> None:
+    def _check_inputs(self, table: "pd.DataFrame") -> None:
         """Refuse a table of which no column is left to predict from."""
+        from kerhrm.tables.columns import columns_that_name_rows, none_left
+
         unused = {self.target, self.group, *self.drop}
-        if columns - unused:
+        used = [name for name in table.columns if name not in unused]
+        if used:
+            texts = {name: str for name in self.categorical if name in used}
+            names_rows = columns_that_name_rows(table[used].astype(texts))
+            if len(names_rows) == len(used):
+                raise self._of_file(none_left(names_rows))
             return
         problem = f"no column of {self.csv} is left to predict from"
         if self.drop:
             problem = f"drop={', '.join(self.drop)}: {problem}"
             raise KerhrmError(problem, "drop fewer")
         raise KerhrmError(problem, "add columns")
+
+    def _of_file(self, error: KerhrmError) -> KerhrmError:
+        return KerhrmError(f"csv={self.csv}: {error.problem}", error.hint)
 
     def _check_enormous(self, rows: "pd.DataFrame") -> None:
         """Refuse numbers that no estimator takes, in columns that are used."""

@@ -116,6 +116,10 @@ def _check_arrays(split: Split, part: str, n_seeds: int) -> None:
         if not isinstance(array, np.ndarray):
             problem = f"{where} must be a NumPy array; got {type(array).__name__}"
             raise KerhrmError(problem, "pass it through np.stack")
+        if isinstance(array, np.ma.MaskedArray):
+            problem = f"{where} must be a plain array; got a masked one"
+            hint = "give array.filled(value), or leave its rows out"
+            raise KerhrmError(problem, hint)
         _check_shape(array, where, SHAPES[name], n_seeds)
         has_every_point = array.shape[:2] == split.y.shape
         if not has_every_point or not array.size:

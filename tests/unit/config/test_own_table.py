@@ -170,6 +170,8 @@ LARGE = pd.DataFrame(
         "none": [None] * 1000,
         "area": ["west"] * 500 + ["east"] * 500,
         "of_area": [0] * 500 + list(range(500)),
+        "id": [f"row {n}" for n in range(1000)],
+        "number": range(1000),
     }
 )
 
@@ -211,7 +213,18 @@ LARGE = pd.DataFrame(
         ),
         (
             {"drop": [name for name in LARGE if name != "pay"]},
-            "of_area: no column of t.csv is left to predict from; drop fewer",
+            "number: no column of t.csv is left to predict from; drop fewer",
+        ),
+        (
+            {"drop": [name for name in LARGE if name not in ("pay", "id")]},
+            "csv=t.csv: no column is left that predicts besides 'id': its text differs",
+        ),
+        (
+            {
+                "drop": [name for name in LARGE if name not in ("pay", "number")],
+                "categorical": "number",
+            },
+            "csv=t.csv: no column is left that predicts besides 'number': its text",
         ),
         (
             {"test_share": "0.999"},

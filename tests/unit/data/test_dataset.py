@@ -211,6 +211,10 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "float64": (part("train", x=np.float64), "train.x must be float32; got float64"),
     "list": (part("train", x=lambda x: x.tolist()), "must be a NumPy array; got list"),
+    "masked": (
+        part("train", x=np.ma.asarray),
+        "train.x must be a plain array; got a masked one",
+    ),
     "fractions": (
         part("test", environment=np.float32),
         "numbers 0, 1, ...; got float32",
