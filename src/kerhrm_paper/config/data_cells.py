@@ -159,7 +159,7 @@ class DataCells:
     def meets(self, data: DataCell, condition: str) -> bool:
         """Whether data meet a condition of ``at``."""
         if data.name not in self._values:
-            values = _values_of(data)
+            values = values_by_key(data)
             self._values[data.name] = values
         return self._fits(
             condition,
@@ -229,7 +229,7 @@ def _check_named_widths(name: str, named: Named, network: NetworkOptions) -> Non
         raise KerhrmError(problem, "leave network.widths out")
 
 
-def _values_of(data: DataCell) -> Tree:
+def values_by_key(data: DataCell) -> Tree:
     """Values of data by the key that a name gives them."""
     parts: dict[str, Options] = {
         "options": data.options,
@@ -244,18 +244,18 @@ def _values_of(data: DataCell) -> Tree:
 
 def _by_key(parts: Mapping[str, Tree]) -> Tree:
     """Options of all parts by the key that a name gives them."""
-    values = dict(_dotted(parts["options"]))
+    values = dict(dotted(parts["options"]))
     for part in ("network", "features"):
-        values |= _dotted(parts[part], above=f"{part}.")
+        values |= dotted(parts[part], above=f"{part}.")
     return values
 
 
-def _dotted(options: Named, above: str = "") -> Iterator[tuple[str, Any]]:
+def dotted(options: Named, above: str = "") -> Iterator[tuple[str, Any]]:
     """Nested options by dotted key."""
     for name, value in options.items():
         key = f"{above}{name}"
         if isinstance(value, Mapping):
-            yield from _dotted(value, above=f"{key}.")
+            yield from dotted(value, above=f"{key}.")
         else:
             yield key, value
 

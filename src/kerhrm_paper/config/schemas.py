@@ -16,7 +16,7 @@ from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.nameable import Nameable, Schema, nameable
 from kerhrm_paper.config.options import known
 from kerhrm_paper.config.schema import Learner, Whole
-from kerhrm_paper.config.spelling import ParsedName, parse
+from kerhrm_paper.config.spelling import ParsedName, UnknownOption, parse
 from kerhrm_paper.data.registry import DATA_SETS
 
 DEFAULTS = "library defaults"  #: in the place of a criterion: nothing was selected
@@ -131,7 +131,10 @@ class Schemas:
     def parse_data(self, name: str) -> ParsedName:
         """Base and options of a name of data; KerhrmError if it is none."""
         if name not in self._data_names:
-            parsed = parse(name, self.data_schema)
+            try:
+                parsed = parse(name, self.data_schema)
+            except UnknownOption as error:
+                raise self._of_another(error, is_data=True) from error
             for option in RESERVED:
                 if option in parsed.options:
                     _check_range(name, option, parsed.options[option])
@@ -141,11 +144,35 @@ class Schemas:
     def parse_learner(self, name: str) -> ParsedName:
         """Base and options of a name of a learner; KerhrmError if it is none."""
         if name not in self._learner_names:
-            parsed = parse(name, self.learner_schema)
+            try:
+                parsed = parse(name, self.learner_schema)
+            except UnknownOption as error:
+                raise self._of_another(error, is_data=False) from error
             self._check_select(name, parsed)
             self._check_select_on(name, parsed)
             self._learner_names[name] = parsed
         return self._learner_names[name]
+
+    def _of_another(self, error: UnknownOption, is_data: bool) -> KerhrmError:
+        """The error, with what has the option if the base does not."""
+        key = error.key
+        data, learners = [], []
+        for name in self.whole.data:
+            if key in self.data_schema(name):
+                data.append(name)
+        for name in self.whole.learners:
+            if key in self.learner_schema(name):
+                learners.append(name)
+        owners = data + learners
+        if not owners:
+            return error
+        shortest = min(owners, key=len)
+        hint = f"it is an option of {shortest}: kerhrm options {shortest}"
+        if is_data and not data:
+            hint = f"learners have it: write {key}=... behind the /, as of {shortest}"
+        elif not is_data and not learners:
+            hint = f"data have it: write {key}=... in front of the /, as of {shortest}"
+        return KerhrmError(error.problem, hint)
 
     def _check_select(self, name: str, parsed: ParsedName) -> None:
         """Refuse a criterion that the learner cannot have."""

@@ -40,6 +40,14 @@ class ParsedName(NamedTuple):
     options: Named
 
 
+class UnknownOption(KerhrmError):
+    """An option that a base does not have; maybe another one does."""
+
+    def __init__(self, problem: str, hint: str, key: str) -> None:
+        super().__init__(problem, hint)
+        self.key = key
+
+
 def base_of(name: str) -> str:
     """A name without its options."""
     return name.partition("+")[0]
@@ -210,14 +218,14 @@ def _unknown(where: str, key: str, schema: Schema) -> KerhrmError:
     name = shown(key).strip("'")
     problem = f"{where}: no option is called '{name}'"
     base = base_of(where)
-    return KerhrmError(problem, _hint(base, key, schema))
+    renamed = RENAMED.get(key)
+    if renamed in schema:
+        return KerhrmError(problem, f"it is {renamed} now")
+    return UnknownOption(problem, _hint(base, key, schema), key)
 
 
 def _hint(base: str, key: str, known: Collection[str]) -> str:
     """Hint for an unknown option: the nearest one, or where all are listed."""
-    renamed = RENAMED.get(key)
-    if renamed in known:
-        return f"it is {renamed} now"
     hint = suggest(key, known) if known else ""
     if "did you" in hint:
         return hint

@@ -7,6 +7,7 @@ from typing import Any
 from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
+from kerhrm_paper.config.data_cells import dotted, values_by_key
 from kerhrm_paper.config.declared import LEARNER_OPTIONS
 from kerhrm_paper.config.fields import closest
 from kerhrm_paper.config.nameable import Nameable
@@ -41,10 +42,10 @@ def names(config: Config) -> str:
 
 
 def table(config: Config, name: str) -> str:
-    """Options that can be added to a name: default, type and range, and meaning.
+    """Options that can be added to a name: value, type and range, and meaning.
 
-    Of a learner, or of data; defaults are those of the method or the generator, which
-    files change.
+    Of data, and of a learner in a cell ``DATA/LEARNER``, the values are those in force;
+    of a learner alone the method's defaults, which files, data and the preset change.
 
     Raises KerhrmError if there is no learner and no data set of that name, or its
     options are none of theirs.
@@ -52,16 +53,20 @@ def table(config: Config, name: str) -> str:
     base = base_of(name)
     resolver = config.resolved.resolver
     known = [*config.learners, *config.data_sets]
+    values: Mapping[str, Any] | None = None
     if "/" in name:
-        raise _path_error(name, known)
-    if base in config.learners:
+        data, learner = _cell_of(name, config, known)
+        base = base_of(learner)
+        kind = "a learner"
+        values = dict(dotted(config.learner(data, learner).options.model_dump()))
+        schema = resolver.schemas.learner_schema(base)
+    elif base in config.learners:
         kind = "a learner"
         _check_learner(resolver.schemas, name)
         schema = resolver.schemas.learner_schema(base)
     elif base in known:
         kind = "data"
-        if name != base:
-            resolver.data(name)
+        values = values_by_key(resolver.data(name))
         schema = resolver.schemas.data_schema(base)
     elif base in config.tables:
         problem = f"'{base}' is a table, and has no options"
@@ -74,22 +79,30 @@ def table(config: Config, name: str) -> str:
             hint = "write LEARNER+option=value, or DATA+option=value"
         raise KerhrmError(problem, hint)
     head = f"{base}+option=value+... names {kind} with other options; "
-    head += "defaults, which files may change:"
-    lines = _lines(schema)
+    if values is None:
+        head += f"defaults, those in force by kerhrm options DATA/{name}:"
+    else:
+        head += f"values in force of {name}:"
+    lines = _lines(schema, values)
     with_head = [head, *lines]
     return "\n".join(with_head)
 
 
-def _path_error(path: str, known: Collection[str]) -> KerhrmError:
-    """Error of a path, as that of a cell: its data and its learner have options."""
+def _cell_of(path: str, config: Config, known: Collection[str]) -> tuple[str, str]:
+    """Data and learner of a cell's path; KerhrmError if it is another one."""
+    data, _, learner = path.partition("/")
+    if base_of(data) in config.data_sets and base_of(learner) in config.learners:
+        return data, learner
     names = [part for part in path.split("/") if base_of(part) in known]
     if not names:
         problem = f"no learner and no data set is called '{path}'"
-        return KerhrmError(problem, "without a name all are listed")
+        raise KerhrmError(problem, "without a name all are listed")
     if len(names) == 1:
-        return KerhrmError(f"'{path}' is a path", f"ask for {names[0]}")
-    problem = f"'{path}' names a cell, of data and a learner"
-    return KerhrmError(problem, f"ask for one of them: {' or '.join(names)}")
+        raise KerhrmError(f"'{path}' is a path", f"ask for {names[0]}")
+    first, second, *_ = names
+    if base_of(first) in config.learners:
+        first, second = second, first
+    raise KerhrmError(f"'{path}' is no cell", f"ask for {first}/{second}")
 
 
 def _check_learner(schemas: Schemas, name: str) -> None:
@@ -107,20 +120,26 @@ def _of_table(table: TableView) -> str:
     return hint + ", ".join(learners)
 
 
-def _lines(schema: Mapping[str, Nameable]) -> list[str]:
-    """A line for each option, its columns below each other."""
+def _lines(
+    schema: Mapping[str, Nameable], values: Mapping[str, Any] | None
+) -> list[str]:
+    """A line for each option, its columns below each other; with defaults in the place
+    of values that are not given."""
     defaults = []
     for key, option in schema.items():
-        default = _default(option)
-        defaults.append(f"+{key}={default}")
-    values = []
+        value = option.default
+        if values is not None:
+            value = values.get(key, value)
+        text = _spelled(option, value)
+        defaults.append(f"+{key}={text}")
+    ranges = []
     for option in schema.values():
         limits = _limits(option.annotation)
         words = [_values(option), *limits]
         text = ", ".join(words)
-        values.append(text)
+        ranges.append(text)
     lengths_of_defaults = map(len, defaults)
-    lengths_of_values = map(len, values)
+    lengths_of_values = map(len, ranges)
     widest_default = max(lengths_of_defaults)
     widest_value = max(lengths_of_values)
     default_width = min(WIDEST, widest_default)
@@ -128,8 +147,8 @@ def _lines(schema: Mapping[str, Nameable]) -> list[str]:
     lines = []
     for number, option in enumerate(schema.values()):
         default = defaults[number].ljust(default_width)
-        value = values[number].ljust(value_width)
-        line = f"  {default}  {value}  {option.meaning}"
+        limits_of_option = ranges[number].ljust(value_width)
+        line = f"  {default}  {limits_of_option}  {option.meaning}"
         lines.append(line.rstrip())
     return lines
 
@@ -144,16 +163,15 @@ def _values(option: Nameable) -> str:
     return option.values
 
 
-def _default(option: Nameable) -> str:
-    """The default as a name would spell it; VALUE where a name cannot give it."""
+def _spelled(option: Nameable, value: Any) -> str:
+    """A value as a name would spell it; VALUE where a name cannot give it."""
     try:
-        text = spell_value(option.default)
-        value = option.read(text)
-        has_same_text = spell_value(value) == text
+        text = spell_value(value)
+        value_read = option.read(text)
+        has_same_text = spell_value(value_read) == text
     except ValueError:
         return VALUE
-    is_none = value is None
-    is_none_alike = is_none == (option.default is None)
+    is_none_alike = (value_read is None) == (value is None)
     return text if has_same_text and is_none_alike else VALUE
 
 

@@ -140,6 +140,13 @@ def test_unknown_cells_are_told_the_nearest_name(load: Load) -> None:
         ("made+r3=1", "erm", "kerhrm options made lists them"),
         (A, "kerhr", "did you mean 'kerhrm'"),
         (A, "kerhrm+kk=3", "did you mean 'k'"),
+        (A, "erm+n_init=3", "it is an option of kerhrm: kerhrm options kerhrm"),
+        (A, "erm+network.widths=3", "data have it: .* in front of the /, as of made"),
+        (
+            "made+n_init=3",
+            "kerhrm",
+            r"learners have it: write n_init=\.\.\. behind the /, as of kerhrm",
+        ),
     ):
         with refusal(told) as error:
             config.learner(data, learner)

@@ -10,6 +10,8 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.cli import main
 from kerhrm.options import Options
 from kerhrm_paper.config.config import Config, load_config
+from kerhrm_paper.config.data_cells import values_by_key
+from kerhrm_paper.config.values import spell_value
 from kerhrm_paper.reporting.option_list import table
 
 ROOT = Path(__file__).parents[3]
@@ -23,28 +25,47 @@ def config() -> Config:
 @pytest.mark.parametrize(
     "name", ["kerhrm", "classification", "kerhrm+k=10", "irm", "regression"]
 )
-def test_every_option_has_a_line_and_its_default_is_a_name(
+def test_every_option_has_a_line_and_its_value_is_a_name(
     config: Config, name: str
 ) -> None:
-    """With the default, unless a name cannot give it."""
+    """With the default, or of data the value in force, unless a name cannot give it."""
     schemas = config.resolved.resolver.schemas
     base, *_ = name.split("+")
     if base in config.data_sets:
         schema = schemas.data_schema(base)
         parse = schemas.parse_data
+        of_data = values_by_key(config.resolved.resolver.data(name))
     else:
+        of_data = {}
         schema = schemas.learner_schema(base)
         parse = schemas.parse_learner
     _, *lines = table(config, name).splitlines()
     assert len(lines) == len(schema)
     for key, line in zip(schema, lines, strict=True):
         (default,) = re.findall(rf"^  \+{re.escape(key)}=(\S+) ", line)
-        given = schema[key].default
+        given = of_data.get(key, schema[key].default)
         if default == "VALUE":  # a group, or None that has no spelling
             assert isinstance(given, Options) or given is None, key
             continue
         value = list(given) if isinstance(given, tuple) else given
         assert parse(f"{base}+{key}={default}") == (base, {key: value})
+
+
+def test_of_a_cell_values_in_force_are_shown() -> None:
+    """From the preset, from files for these data, from the name, and defaults."""
+    config = load_config({"preset": "smoke"}, root=ROOT)
+    cell = "classification+r2=0.7/kerhrm+alpha=4.0"
+    learner = config.learner(*cell.split("/"))
+    text = table(config, cell)
+    for key in ("k", "alpha", "ridge"):
+        (value,) = re.findall(rf"^  \+{key}=(\S+) ", text, flags=re.MULTILINE)
+        assert value == spell_value(getattr(learner.options, key))
+    assert "+alpha=4.0 " in text
+    assert learner.options.k != type(learner.options).model_fields["k"].default
+    of_data = table(config, "classification+r2=0.6")
+    assert "+r2=0.6 " in of_data
+    widths = config.resolved.resolver.data("classification").network.widths
+    assert f"+network.widths={spell_value(widths)} " in of_data
 
 
 def test_types_ranges_and_meanings_are_shown(config: Config) -> None:
@@ -99,14 +120,12 @@ def test_a_name_with_options_is_read_whole(
     ("name", "told"),
     [
         (
-            "classification+r2=0.7/kerhrm+k=3",
-            "'classification+r2=0.7/kerhrm+k=3' names a cell, of data and a learner; "
-            "ask for one of them: classification+r2=0.7 or kerhrm+k=3",
+            "results/smoke/classification+r2=0.6/kerhrm/scores.csv",
+            "scores.csv' is no cell; ask for classification+r2=0.6/kerhrm",
         ),
         (
-            "results/smoke/classification+r2=0.6/kerhrm/scores.csv",
-            "names a cell, of data and a learner; "
-            "ask for one of them: classification+r2=0.6 or kerhrm",
+            "kerhrm+k=3/classification",
+            "'kerhrm+k=3/classification' is no cell; ask for classification/kerhrm+k=3",
         ),
         (
             "results/smoke/classification/data/train.npz",
