@@ -256,6 +256,28 @@ def test_an_error_names_the_file_that_makes_it(
     assert told in str(error.value)
 
 
+def test_a_file_of_the_repository_that_does_not_fit_can_be_left_out(
+    tmp_path: Path,
+) -> None:
+    mine = tmp_path / "mine.yaml"
+    module = "kerhrm.networks.modules:small_cnn"
+    table = {"title": "Mine", "data": ["classification"], "learners": ["erm"]}
+    content: dict[str, Any] = {
+        "data": {"classification": {"network": {"module": module}}},
+        "tables": {"mine": table},
+    }
+    mine.write_text(yaml.safe_dump(content))
+    with pytest.raises(KerhrmError) as error:
+        load_config(files=[mine])
+    message = str(error.value)
+    assert "mine.yaml: data.classification.network.module: with it, " in message
+    assert message.endswith("leave out what it does not fit: choices.layers: null")
+    content["choices"] = {"layers": None}
+    mine.write_text(yaml.safe_dump(content))
+    config = load_config(files=[mine])
+    assert config.data("classification").network.module == module
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
