@@ -12,6 +12,7 @@ from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.options import check_fields, entry_of, known, one_by_one
+from kerhrm_paper.config.schema import Learner
 from kerhrm_paper.config.schemas import RESERVED, Schemas
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.data.registry import DATA_SETS
@@ -118,11 +119,18 @@ class LearnerContent:
                 yield key, options
 
     def _check_tuned_as(self, other_name: str) -> None:
-        """Refuse to take the selected options of a learner of other options."""
+        """Refuse to take the selected options of a learner that has none of its own, or
+        has other options."""
         learners = self.schemas.whole.learners
         key = (*self.key, "tuned_as")
         known(self.sources, key, other_name, learners)
         other = learners[other_name]
+        if _follows(other_name, other):
+            problem = f"it has tuned_as: {other.tuned_as} itself"
+            raise self.sources.error(key, problem, self._cure(other_name))
+        if not other.is_tuned:
+            problem = "it has no candidates, so that nothing is selected for it"
+            raise self.sources.error(key, problem, self._cure(other_name))
         tried = list(other.grid)
         for candidate in other.all_candidates:
             tried += candidate
@@ -132,6 +140,20 @@ class LearnerContent:
                 problem = f"its {option} is no option of the method {method.name}"
                 hint = f"name a learner of the method {method.name}"
                 raise self.sources.error(key, problem, hint)
+
+    def _cure(self, name: str) -> str:
+        """What to write instead of a learner that no options are selected for."""
+        learners = self.schemas.whole.learners
+        passed = set()
+        while name in learners and name not in passed:
+            learner = learners[name]
+            if not _follows(name, learner):
+                if learner.is_tuned:
+                    return f"write tuned_as: {name}"
+                break
+            passed.add(name)
+            name = str(learner.tuned_as)
+        return "name a learner with a grid or candidates, or delete the line"
 
     def _check_iterations(self) -> None:
         """Refuse iterations of another method than KerHRM, whose steps are jobs."""
@@ -227,6 +249,11 @@ class DataContent:
         if base != self.name:
             problem = "these are other data"
             raise self.sources.error(key, problem, hint)
+
+
+def _follows(name: str, learner: Learner) -> bool:
+    """Whether a learner takes the selected options of another one."""
+    return learner.tuned_as not in (None, name)
 
 
 def _check_condition(schemas: Schemas, key: Key, condition: str) -> str:

@@ -84,9 +84,10 @@ class Selection:
         options = self._options(nothing.source, learner)
         if criterion in options:
             return replace(nothing, options=options[criterion])
-        if self.grids.is_single(data, learner):
+        # its only candidate is the learner's own, and no other's
+        if learner == base and self.grids.is_single(data, learner):
             return nothing
-        missing = self._nothing_selected(nothing.source, learner, criterion)
+        missing = self._nothing_selected(nothing, base, criterion)
         return replace(nothing, missing=missing)
 
     def _options(self, source: str, learner: str) -> Mapping[str, Tree]:
@@ -107,15 +108,16 @@ class Selection:
         return data_set.select_on or data.base
 
     def _nothing_selected(
-        self, source: str, learner: str, criterion: str
+        self, nothing: SelectedOptions, base: str, criterion: str
     ) -> KerhrmError:
         """Why a learner has no options, with what gives it some."""
+        source, learner = nothing.source, nothing.learner
         file = f"config/selected/{source}.yaml"
         problem = f"{file}: it has no options of {learner} by {criterion}"
-        cures = [f"{learner}+select=none"]
+        cures = [f"{base}+select=none"]
         for other in self.whole.selected:
             if criterion in self._options(other, learner):
-                cures.append(f"{learner}+select_on={other}")
+                cures.append(f"{base}+select_on={other}")
         hint = f"write {' or '.join(cures)}"
         data = self.whole.data.get(source)
         if data and data.tuning:

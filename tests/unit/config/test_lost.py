@@ -14,6 +14,7 @@ HRM = {
 }
 MINE = {"title": "Mine", "data": [A], "learners": ["erm"]}
 ERM2 = {"method": "erm", "titles": {"model": "E2"}}
+ERM3 = {"method": "erm", "titles": {"model": "E3"}}
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,46 @@ ERM2 = {"method": "erm", "titles": {"model": "E2"}}
         (
             {"learners": {"erm2": ERM2 | {"tuned_as": "hrm"}, "hrm": HRM}},
             "erm2.tuned_as = 'hrm': its gate_cost is no option of the method erm",
+        ),
+        (
+            {"learners": {"erm2": ERM2 | {"tuned_as": "kerhrm"}}},
+            "erm2.tuned_as = 'kerhrm': it has no candidates, so that nothing is "
+            "selected for it; name a learner with a grid or candidates",
+        ),
+        (
+            {"learners": {"erm2": ERM2 | {"tuned_as": "erm2"}}},
+            "erm2.tuned_as = 'erm2': it has no candidates",
+        ),
+        (
+            {
+                "learners": {
+                    "erm2": ERM2 | {"tuned_as": "erm3"},
+                    "erm3": ERM3 | {"tuned_as": "erm"},
+                }
+            },
+            "erm2.tuned_as = 'erm3': it has tuned_as: erm itself; "
+            "write tuned_as: erm",
+        ),
+        (
+            {
+                "learners": {
+                    "erm2": ERM2 | {"tuned_as": "erm3"},
+                    "erm3": ERM3 | {"tuned_as": "erm2"},
+                }
+            },
+            "erm2.tuned_as = 'erm3': it has tuned_as: erm2 itself; "
+            "name a learner with a grid or candidates",
+        ),
+        (
+            {
+                "learners": {
+                    "erm2": ERM2 | {"tuned_as": "erm3"},
+                    "erm3": ERM3 | {"grid": {"steps": [7]}},
+                },
+                "tables": {"mine": MINE | {"learners": ["erm2"]}},
+            },
+            "config/selected/made.yaml: it has no options of erm3 by pooled; "
+            "write erm2+select=none",
         ),
         ({"learners": {"erm2": ERM2 | {"at_only": True}}}, "add at: {DATA: {}}"),
         (

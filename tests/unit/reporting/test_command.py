@@ -38,8 +38,7 @@ tables:
   mine: {title: Mine, data: [DATA], learners: [erm, lin]}
 learners:
   lin: {method: erm, titles: {model: My ERM}, tuned_as: searched}
-  searched: {method: erm, titles: {model: S}, grid: {steps: [5, 6]}, tuned_as: first}
-  first: {method: erm, titles: {model: First}, grid: {steps: [5, 7]}}
+  searched: {method: erm, titles: {model: S}, grid: {steps: [5, 6]}}
 selected:
   classification: {searched: {pooled: {steps: 6}}}
 """
