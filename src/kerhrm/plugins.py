@@ -2,13 +2,18 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import (
+    Distribution,
+    EntryPoint,
+    distributions,
+    entry_points,
+)
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
 from kerhrm.entries import HINT, Lazy, of_others
-from kerhrm.errors import KerhrmError, shown, suggest
+from kerhrm.errors import KerhrmError, shortened, shown, suggest
 
 T = TypeVar("T")
 OURS = "kerhrm."  #: how groups of entry points begin
@@ -20,18 +25,56 @@ def installed(group: str) -> list[EntryPoint]:
 
     All do, unless the variable ``KERHRM_PLUGINS`` names the folders, as
     ``site-packages``, whose packages do; if it is empty, none does.  Raises KerhrmError
-    if one of them does not exist.
+    if one of them does not exist, or the entry points of a package cannot be read.
     """
-    points = sorted(entry_points(group=group), key=lambda point: point.name)
     places = os.environ.get(PLACES)
     if places is None:
-        return points
+        return _sorted(group)
     folders = [Path(place).resolve() for place in places.split(os.pathsep) if place]
     for folder in folders:
         if not folder.is_dir():
             problem = f"{PLACES}={places}: {folder} is not a folder"
             raise KerhrmError(problem, f"correct the variable, or unset {PLACES}")
-    return [point for point in points if _folder(point) in folders]
+    if not folders:
+        return []
+    return [point for point in _sorted(group) if _folder(point) in folders]
+
+
+def _sorted(group: str) -> list[EntryPoint]:
+    """Entry points of a group, of all packages, by name."""
+    points = _entry_points().select(group=group)
+    return sorted(points, key=lambda point: point.name)
+
+
+def _entry_points() -> Any:
+    """Entry points of all packages; KerhrmError names one whose file is malformed."""
+    try:
+        return entry_points()
+    except Exception:
+        for package in distributions():
+            _check_readable(package)
+        raise
+
+
+def _check_readable(package: Distribution) -> None:
+    """Refuse a package whose entry points Python cannot read."""
+    try:
+        _ = package.entry_points
+    except Exception as error:
+        name = package.name
+        what = _without_value(package.read_text("entry_points.txt") or "")
+        problem = f"package {name}: entry_points.txt: "
+        problem += what or shortened(f"{type(error).__name__}: {error}")
+        hint = f"correct the package, or pip uninstall {name}"
+        raise KerhrmError(problem, hint) from error
+
+
+def _without_value(text: str) -> str | None:
+    """What is wrong with the first line of entry points that gives a name no value."""
+    for line in map(str.strip, text.splitlines()):
+        if line and not line.startswith(("#", "[")) and "=" not in line:
+            return f"{shown(line)} must be NAME = MODULE:OBJECT"
+    return None
 
 
 def origin(group: str, name: str) -> str:
@@ -110,7 +153,9 @@ class Registry(Mapping[str, T]):
     def hint(self, name: str) -> str | None:
         """Say which package has an unknown name in another group, such as one that is
         misspelt."""
-        groups = sorted(entry_points().groups)
+        if os.environ.get(PLACES) == "":  # no package counts
+            return None
+        groups = sorted(_entry_points().groups)
         for group in groups:
             if group == self.group or not group.startswith(OURS):
                 continue

@@ -7,6 +7,7 @@ below.  Other packages add theirs by an entry point in the group ``kerhrm.method
 loads to a :class:`~kerhrm.methods.base.Method` of the same name.
 """
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
@@ -243,6 +244,7 @@ def check_method(name: str, method: Any) -> None:
             problem = f"{key} must be True or False; got {shown(flag)}"
             raise KerhrmError(problem, "correct it")
     _check_criterion(method)
+    _check_switches(method)
 
 
 def _check_names(key: str, names: Any, known: tuple[str, ...]) -> None:
@@ -272,6 +274,22 @@ def _check_criterion(method: Method) -> None:
     if flag and not getattr(method, flag):
         problem = f"criterion '{criterion}' needs {flag}=True"
         raise KerhrmError(problem, f"declare {flag}=True, or criterion=POOLED")
+
+
+def _check_switches(method: Method) -> None:
+    """Refuse switches that are no outputs with options of the method."""
+    switches: Any = method.switches
+    if not isinstance(switches, Mapping):
+        problem = f"switches must be a mapping; got {shown(switches)}"
+        raise KerhrmError(problem, "write switches={OUTPUT: OPTION}")
+    for output, option in switches.items():
+        if output not in method.outputs:
+            problem = f"switches has {shown(output)}, which is no output"
+            raise KerhrmError(problem, f"outputs are {', '.join(method.outputs)}")
+        if option not in list(method.options.model_fields):
+            problem = f"switches has {shown(option)} for the output {output}"
+            problem += f", which is no option of {method.options.__name__}"
+            raise KerhrmError(problem, "name an option that may be None")
 
 
 #: by name

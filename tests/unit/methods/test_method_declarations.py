@@ -110,6 +110,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"criterion": WORST_INFERRED},
         "criterion 'worst inferred environment' needs infers=True; declare infers=True",
     ),
+    "switches": (
+        {"switches": ["model"]},
+        "switches must be a mapping; got ['model']; write switches={OUTPUT: OPTION}",
+    ),
+    "switched output": (
+        {"switches": {"linear": "share"}},
+        "switches has 'linear', which is no output; outputs are model",
+    ),
+    "switch": (
+        {"switches": {"model": "nope"}},
+        "switches has 'nope' for the output model, which is no option of Small",
+    ),
     "flag": (
         {"needs_features": "no"},
         "needs_features must be True or False; got 'no'",

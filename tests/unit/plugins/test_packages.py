@@ -76,6 +76,25 @@ def test_a_package_that_is_broken(
     assert registry["ours"] == 0
 
 
+def test_a_line_of_entry_points_without_a_value_names_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show(monkeypatch, tmp_path)
+    info = write_info(tmp_path, "my-shelf", {})
+    text = "[kerhrm.things]\n# mine\nmine shelf:fine\n"
+    (info / "entry_points.txt").write_text(text)
+    registry = Registry("kerhrm.things", {"ours": 0})
+    with pytest.raises(KerhrmError) as error:
+        registry.load()
+    assert str(error.value) == (
+        "package my-shelf: entry_points.txt: 'mine shelf:fine' must be "
+        "NAME = MODULE:OBJECT; correct the package, or pip uninstall my-shelf"
+    )
+    monkeypatch.setenv("KERHRM_PLUGINS", "")  # it does not count
+    assert registry.load() == {}
+    assert registry.hint("mine") is None
+
+
 def test_a_name_in_a_misspelt_group_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
