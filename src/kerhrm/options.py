@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PydanticUserError,
     ValidationError,
     model_validator,
@@ -108,6 +109,21 @@ class Options(BaseModel):
             raise KerhrmError(problem, f"build others: {type(self).__name__}(...)")
         super().__setattr__(name, value)
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _refused_by_value(
+        cls, options: Any, validate: ModelWrapValidatorHandler[Self]
+    ) -> Self:
+        """Any error of a validator refuses the options, as a ValueError does."""
+        try:
+            return validate(options)
+        except (ValueError, AssertionError, PydanticUserError):
+            raise
+        except Exception as error:
+            problem = f"their validator raised {type(error).__name__}: {error}"
+            hint = "give another value, or correct the validator"
+            raise ValueError(f"{problem}; {hint}") from error
+
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, options: Any) -> Any:
@@ -146,7 +162,7 @@ class Options(BaseModel):
         name, *below = first["loc"] or ("",)
         steps = _without_single_items(first["loc"], given)
         path = ".".join(shortened(str(step)) for step in steps)
-        key = f"{where}{path}" if path else where.rstrip(".")
+        key = f"{where}{path}" if path else where.rstrip(".: ")
         problem, hint = worded(first)
         if first["type"] == "misfit":
             return KerhrmError(f"{key}: {problem}", hint)
@@ -181,7 +197,8 @@ def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     last = detail["loc"][-1] if detail["loc"] else None
     if detail["type"] == "missing" and isinstance(last, int):
         return f"value number {last + 1} is missing", "give one more value"
-    message = detail["msg"].removeprefix("Value error, ")
+    message = " ".join(detail["msg"].split())
+    message = message.removeprefix("Value error, ")
     message = re.sub(r"^\w+ should", "must", message)
     message = message.replace(" after validation", "")
     problem, _, hint = message.partition("; ")
@@ -195,9 +212,28 @@ def misfit(why: str, *key: str) -> ValidationError:
     return ValidationError.from_exception_data("Options", [detail])
 
 
+def as_json(options: Options) -> dict[str, Any]:
+    """Options as JSON holds them.
+
+    Raises ValidationError naming the first option that JSON does not hold.
+    """
+    try:
+        return options.model_dump(mode="json")
+    except ValueError:  # of pydantic, or of a text's encoding
+        for key in type(options).model_fields:
+            try:
+                options.model_dump(mode="json", include={key})
+            except ValueError as error:
+                value = shown(getattr(options, key))
+                problem = f"JSON cannot hold {value}"
+                hint = "name it by text, and look it up in training"
+                raise misfit(f"{problem}; {hint}", key) from error
+        raise
+
+
 def check_declared(options: Any) -> None:
     """Refuse options of a declaration that are no class of Options, or whose defaults
-    they refuse."""
+    they refuse or JSON, which jobs have, does not hold."""
     if not (isinstance(options, type) and issubclass(options, Options)):
         problem = f"options must be a subclass of Options; got {shown(options)}"
         raise KerhrmError(problem, "derive the class from kerhrm.options.Options")
@@ -206,9 +242,9 @@ def check_declared(options: Any) -> None:
         if field.is_required():
             problem = f"option {key} of {options.__name__} has no default"
             raise KerhrmError(problem, "give every option one")
+    where = f"default of {options.__name__}."
     try:
-        defaults = options().model_dump()
-        options.parse(defaults, where=f"default of {options.__name__}.")
+        defaults = options.parse(options().model_dump(), where)
     except KerhrmError as error:
         raise KerhrmError(error.problem, "correct the default, or its range") from error
     except PydanticUserError as error:  # as a type imported for type checkers alone
@@ -216,3 +252,32 @@ def check_declared(options: Any) -> None:
         problem = f"options {first_sentence.strip()}"
         hint = "import the types of its options where it is defined, not under "
         raise KerhrmError(problem, f"{hint}TYPE_CHECKING") from error
+    _check_in_json(defaults, where)
+
+
+def _check_in_json(defaults: Options, where: str) -> None:
+    """Refuse defaults that JSON does not hold, or gives jobs as another type."""
+    options = type(defaults)
+    try:
+        in_json = as_json(defaults)
+    except ValidationError as error:
+        raise options._refused(error, where, {}) from error
+    in_jobs = options.parse(in_json, where)
+    for key in options.model_fields:
+        default, value = getattr(defaults, key), getattr(in_jobs, key)
+        if not _is_alike(default, value):
+            problem = f"{where}{key}={shown(default)}: jobs would have {shown(value)}"
+            hint = "write that, or give the option the type of its default"
+            raise KerhrmError(problem, hint)
+
+
+def _is_alike(value: Any, other: Any) -> bool:
+    """Whether two values are of the same types, and so are their items."""
+    if type(python_value(value)) is not type(python_value(other)):
+        return False
+    if isinstance(value, Mapping):
+        same_keys = list(value) == list(other)
+        return same_keys and all(_is_alike(value[key], other[key]) for key in value)
+    if isinstance(value, list | tuple):
+        return all(map(_is_alike, value, other))
+    return True

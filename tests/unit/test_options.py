@@ -1,10 +1,14 @@
 """Options are refused in one line that names the key."""
 
+import math
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from pydantic import ValidationError
+from pydantic import ValidationError, field_validator
 from refusals import refusal
 
 from kerhrm.errors import suggest
@@ -13,9 +17,12 @@ from kerhrm.options import (
     Entry,
     Options,
     Some,
+    check_declared,
     option,
 )
 from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.options import check_named, dump
 
 
 class Example(Options):
@@ -41,6 +48,111 @@ def test_errors_are_one_line_with_the_key(values: dict[str, Any], message: str) 
     with refusal(message) as caught:
         Example.parse(values, "a.yaml: erm.")
     assert "\n" not in str(caught.value)
+
+
+class Validated(Options):
+    """Validators that raise what they like."""
+
+    w: int = option(1, "a number")
+
+    @field_validator("w")
+    @classmethod
+    def _raise(cls, value: int) -> int:
+        if value == 3:
+            raise TypeError("no\nway")
+        if value == 4:
+            raise ValueError("no\nway; lower\nit")
+        return value
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (
+            3,
+            "Validated={'w': 3}: their validator raised TypeError: no way; "
+            "give another value, or correct the validator",
+        ),
+        (4, "Validated: w=4: no way; lower it"),
+    ],
+)
+def test_whatever_a_validator_raises_is_one_line(value: int, told: str) -> None:
+    with refusal(f"^{re.escape(told)}$"):
+        Validated(w=value)
+
+
+def with_default(default: Any, kind: Any = Any) -> type[Options]:
+    """Options with a default, which a job can import."""
+    fields = {"__module__": __name__, "__qualname__": "WithDefault"}
+    annotated = {"__annotations__": {"w": kind}, "w": option(default, "anything")}
+    return type("WithDefault", (Options,), fields | annotated)
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "told"),
+    [
+        (Any, np.ones(3), ": JSON cannot hold array([1., 1., 1.]); name it by text"),
+        (Any, len, ": JSON cannot hold <built-in function len>; name it by text"),
+        (Callable, math.sqrt, ": JSON cannot hold <built-in function sqrt>"),
+        (bytes, b"\xff", r": JSON cannot hold b'\xff'; name it by text"),
+        (Any, (1, 2), "=(1, 2): jobs would have [1, 2]; write that, or give"),
+        (Any, [(1, 2)], "=[(1, 2)]: jobs would have [[1, 2]]; write that"),
+        (Any, {1}, "={1}: jobs would have [1]; write that"),
+        (Any, {1: 2}, "={1: 2}: jobs would have {'1': 2}; write that"),
+    ],
+)
+def test_a_default_that_jobs_would_not_have_is_refused(
+    kind: Any, default: Any, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = with_default(default, kind)
+    monkeypatch.setitem(globals(), "WithDefault", options)  # imported by name
+    with refusal(re.escape(f"default of WithDefault.w{told}")):
+        check_declared(options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"),
+    [
+        (Any, {"a": [1, 0.5, None]}),
+        (tuple[int, ...], (1, 2)),
+        (set[int], {1, 1000, 7}),
+        (dict[int, float], {1: 2}),
+        (float, 1),
+        (Any, np.float64(0.5)),
+        (float, math.nan),
+        (Path, Path("x")),
+    ],
+)
+def test_a_default_that_json_gives_back_passes(
+    kind: Any, default: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = with_default(default, kind)
+    monkeypatch.setitem(globals(), "WithDefault", options)  # imported by name
+    check_declared(options)
+
+
+class LookedUp(Options):
+    """A validator makes a function of a text."""
+
+    act: Any = option(None, "name of a function")
+
+    @field_validator("act")
+    @classmethod
+    def _function(cls, value: str | None) -> Any:
+        return value and getattr(math, value)
+
+
+def test_a_value_of_a_name_that_json_does_not_hold_is_refused() -> None:
+    check_declared(LookedUp)
+    told = "mm+act=sqrt: act: JSON cannot hold <built-in function sqrt>; name it by"
+    with refusal(f"^{re.escape(told)}"):
+        check_named(LookedUp, "mm+act=sqrt", {"act": "sqrt"})
+
+
+def test_what_a_validator_raises_for_a_name_is_one_line() -> None:
+    told = "mm+w=3: options: their validator raised TypeError: no way; give"
+    with refusal(f"^{re.escape(told)}"):
+        dump(Sources([]), Validated, [("mm+w=3", {"w": 3})])
 
 
 class Outer(Options):

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from kerhrm.errors import KerhrmError, suggest
 from kerhrm.options import (
     Options,
+    as_json,
     worded,
 )
 from kerhrm.plugins import Registry
@@ -124,7 +125,7 @@ def _validated(model: Model, options: Tree) -> Tree:
         if is_list and isinstance(value, int | float):
             given[name] = [value]
     validated = model.model_validate(given)
-    return validated.model_dump(mode="json")
+    return as_json(validated)
 
 
 def one_by_one(key: Key, grid: Grid) -> Iterator[tuple[Key, Tree]]:

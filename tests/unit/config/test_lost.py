@@ -77,8 +77,7 @@ ERM3 = {"method": "erm", "titles": {"model": "E3"}}
                     "erm3": ERM3 | {"tuned_as": "erm"},
                 }
             },
-            "erm2.tuned_as = 'erm3': it has tuned_as: erm itself; "
-            "write tuned_as: erm",
+            "erm2.tuned_as = 'erm3': it has tuned_as: erm itself; write tuned_as: erm",
         ),
         (
             {
