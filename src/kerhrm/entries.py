@@ -185,3 +185,12 @@ def check_takes(function: Any, what: str, arguments: Sequence[str]) -> None:
         taken = ", ".join(arguments)
         problem = f"{what} must take ({taken}); it takes {signature}"
         raise KerhrmError(problem, f"write def {what}({taken})") from error
+
+
+def check_names(what: str, names: Any, example: str) -> None:
+    """Refuse what is no tuple of different names, or of none."""
+    texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    different = texts and len(set(names)) == len(names)
+    if not different or not names or not all(map(str.strip, names)):
+        problem = f"{what} must be a tuple of different names; got {shown(names)}"
+        raise KerhrmError(problem, f"write {what}=({example!r},)")

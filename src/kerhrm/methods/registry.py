@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
-from kerhrm.entries import Lazy, check_by_name, check_takes
+from kerhrm.entries import Lazy, check_by_name, check_names, check_takes
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.methods.base import (
     AS_RELEASED,
@@ -236,8 +236,12 @@ def check_method(name: str, method: Any) -> None:
     check_declared(method.options)
     check_by_name(method.train, "train")
     check_takes(method.train, "train", ["inputs", "options"])
-    _check_names("outputs", method.outputs, known=())
-    _check_names("tasks", method.tasks, known=get_args(Task))
+    check_names("outputs", method.outputs, example="model")
+    tasks = get_args(Task)
+    check_names("tasks", method.tasks, example=tasks[0])
+    if set(method.tasks) - set(tasks):
+        problem = f"tasks must be of {', '.join(tasks)}; got {shown(method.tasks)}"
+        raise KerhrmError(problem, "correct it")
     for key in FLAGS:
         flag = getattr(method, key)
         if not isinstance(flag, bool):
@@ -245,21 +249,6 @@ def check_method(name: str, method: Any) -> None:
             raise KerhrmError(problem, "correct it")
     _check_criterion(method)
     _check_switches(method)
-
-
-def _check_names(key: str, names: Any, known: tuple[str, ...]) -> None:
-    """Refuse what is no tuple of different names, or not of the known ones."""
-    texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-    different = texts and len(set(names)) == len(names)
-    if not different or not names or "" in names:
-        problem = f"{key} must be a tuple of different names; got {shown(names)}"
-        example = known[0] if known else "model"
-        raise KerhrmError(problem, f"write {key}=('{example}',)")
-    unknown = set(names) - set(known)
-    if known and unknown:
-        choices = ", ".join(known)
-        problem = f"{key} must be of {choices}; got {shown(names)}"
-        raise KerhrmError(problem, "correct it")
 
 
 def _check_criterion(method: Method) -> None:

@@ -10,6 +10,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.features.options import FeatureOptions
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
+from kerhrm.plugins import origin
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.layers import Layers, changes_at
@@ -67,6 +68,12 @@ class DataCells:
         _check_named_widths(name, named, network)
         options: Any = generator.options(**values["options"])
         self._check_network(base)
+        try:
+            n_points = generator.n_points(options)
+        except KerhrmError as error:
+            package = origin(DATA_SETS.group, generator_name)
+            problem = f"{name}: {package}: {error.problem}"
+            raise KerhrmError(problem, "name other options, or correct it") from error
         return DataCell(
             name=name,
             base=base,
@@ -74,7 +81,7 @@ class DataCells:
             task=generator.task,
             raw=generator.raw,
             options=options,
-            n_points=options.n_points,
+            n_points=n_points,
             network=network,
             features=features,
             seeds=seeds_of(self.schemas, name),

@@ -5,10 +5,14 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.files import Key, Sources
-from kerhrm_paper.config.references import reference_titles
+from kerhrm_paper.config.references import (
+    constant_titles,
+    reference_titles,
+    titles_of_packages,
+)
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Alternative, Whole
 from kerhrm_paper.config.views import Row, TableView
@@ -58,6 +62,7 @@ def _is_invisible(character: str) -> bool:
 
 def check_titles(sources: Sources, whole: Whole) -> None:
     """Refuse titles and labels that cannot name a row beside those of all tables."""
+    _check_titles_of_packages(whole)
     titles = map(plain, reference_titles())
     references = set(titles)
     for key, title in _titles(whole):
@@ -71,6 +76,21 @@ def check_titles(sources: Sources, whole: Whole) -> None:
         if not _names_row(label):
             problem = "it cannot name a row"
             raise sources.error(key, problem, "choose another label")
+
+
+def _check_titles_of_packages(whole: Whole) -> None:
+    """Refuse references of other packages with the title of another row."""
+    taken = {plain(title): "a constant" for title in constant_titles()}
+    for key, title in _titles(whole):
+        taken[plain(title)] = f"the learner {key[1]}"
+    for title, package in titles_of_packages().items():
+        problem = f"{package}: its reference {shown(title)}"
+        owner = taken.get(plain(title))
+        if owner is not None:
+            hint = "give one of them another title"
+            raise KerhrmError(f"{problem} has the title of {owner}", hint)
+        if not _names_row(title):
+            raise KerhrmError(f"{problem} cannot name a row", "choose another title")
 
 
 def _titles(whole: Whole) -> Iterator[PlacedText]:

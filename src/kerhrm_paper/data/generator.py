@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kerhrm.errors import KerhrmError, shortened, shown
 from kerhrm.options import Options, Task
 from kerhrm_paper.data.draws import Draws
 
@@ -42,3 +43,20 @@ class Generator:
     closed_forms: Callable[[Any], ReferenceRows] | None = None
     references: tuple[str, ...] = ()
     attribute: Callable[[np.ndarray], np.ndarray] | None = None
+
+    def n_points(self, options: Options) -> int:
+        """Number of training points with some options.
+
+        Raises KerhrmError if the options have no positive integer ``n_points``.
+        """
+        try:
+            n: Any = getattr(options, "n_points", None)
+        except Exception as error:
+            problem = shortened(f"{type(error).__name__}: {error}")
+            problem = f"n_points of its options raises {problem}"
+            raise KerhrmError(problem, "correct the property") from error
+        is_whole = isinstance(n, int) and not isinstance(n, bool)
+        if not is_whole or n < 1:
+            problem = f"its options need n_points, a positive number; got {shown(n)}"
+            raise KerhrmError(problem, "declare how many points train")
+        return int(n)

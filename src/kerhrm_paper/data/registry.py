@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from kerhrm.entries import check_by_name, check_takes
+from kerhrm.entries import check_by_name, check_names, check_takes
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task, check_declared
 from kerhrm.plugins import Registry, origin
@@ -48,11 +48,7 @@ def _check(name: str, generator: Any) -> None:
         raise KerhrmError(f"{problem}; got {generator.task!r}", "correct it")
     check_declared(generator.options)
     check_by_name(generator.generate, "generate")
-    n_points: Any = getattr(generator.options(), "n_points", None)
-    is_whole = isinstance(n_points, int) and not isinstance(n_points, bool)
-    if not is_whole or n_points < 1:
-        problem = f"its options need n_points, a positive number; got {n_points!r}"
-        raise KerhrmError(problem, "declare how many points train")
+    generator.n_points(generator.options())
     is_unknown = generator.raw is not None and generator.raw not in RAW
     if is_unknown:
         problem = f"raw must be None or of {', '.join(RAW)}"
@@ -65,6 +61,8 @@ def _check(name: str, generator: Any) -> None:
         if function is not None and not callable(function):
             problem = f"{key} must be a function; got {shown(function)}"
             raise KerhrmError(problem, "correct it, or leave it out")
+    if generator.references != ():
+        check_names("references", generator.references, example="ref: the best")
 
 
 #: those of this repository
@@ -155,6 +153,6 @@ def generate(
         generator.generate(*arguments),
         where=origin(DATA_SETS.group, name),
         task=generator.task,
-        n_points=parsed.n_points,  # type: ignore[attr-defined]
+        n_points=generator.n_points(parsed),
         seeds=seeds,
     )

@@ -1,6 +1,7 @@
 """Cells that would end in one row of a table are refused when they are read."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,11 @@ import pytest
 from refusals import refusal
 from small_config import TREE, A, B, Load
 
-from kerhrm_paper.config.references import CONSTANTS, reference_titles
+from kerhrm_paper.config.references import (
+    CONSTANTS,
+    reference_titles,
+    titles_of_packages,
+)
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation import metrics
 
@@ -145,6 +150,57 @@ def test_a_label_names_no_column(load: Load, label: str) -> None:
 def test_a_title_names_no_column_and_no_reference(load: Load, title: str) -> None:
     with refusal(r"learners\.mine\.titles\.linear = "):
         load(**mine(titles={"linear": title}))
+
+
+PACKAGE = "package kerhrm, kerhrm.data_sets: theirs"  #: where a test puts it
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("Linear", "has the title of the learner kerhrm; give one of them another"),
+        ("ref: Majority", "has the title of a constant; give one of them another"),
+        ("method", "cannot name a row; choose another title"),
+    ],
+)
+def test_a_reference_of_a_package_has_a_title_of_its_own(
+    load: Load, monkeypatch: pytest.MonkeyPatch, title: str, told: str
+) -> None:
+    data = DATA_SETS["classification"]
+    theirs = replace(data, references=(title,))
+    monkeypatch.setattr(DATA_SETS, "_plugins", {"theirs": theirs})
+    with refusal(f"^{re.escape(f'{PACKAGE}: its reference {title!r} {told}')}"):
+        load()
+
+
+def test_references_of_packages_that_nothing_else_has_pass(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = DATA_SETS["classification"]
+    theirs = replace(data, references=("ref: theirs", *data.references))
+    monkeypatch.setattr(DATA_SETS, "_plugins", {"theirs": theirs})
+    assert titles_of_packages() == {"ref: theirs": PACKAGE}
+    load()
+
+
+def test_options_that_leave_no_point_to_train_name_the_package(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = DATA_SETS["classification"]
+
+    class Shrinking(data.options):  # type: ignore[name-defined, misc]
+        @property
+        def n_points(self) -> int:
+            return int(50 - self.n_test)
+
+    theirs = replace(data, options=Shrinking)
+    monkeypatch.setattr(DATA_SETS, "_plugins", {"theirs": theirs})
+    new = {**COPY, "generator": "theirs", "options": {"n_test": 20}}
+    config = load({"data/new.yaml": new})
+    assert config.data("new").n_points == 30
+    told = "its options need n_points, a positive number; got -10; name other options"
+    with refusal(f"^new\\+n_test=60: {PACKAGE}: {told}"):
+        config.data("new+n_test=60")
 
 
 def test_a_table_of_iterations_shows_learners_that_have_some(load: Load) -> None:

@@ -1,11 +1,13 @@
 """Declarations of other packages' data sets: refused where no job could use them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from refusals import refusal
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Count, Options, option
@@ -65,6 +67,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "raw must be None or of mnist, houses, adult; got 'faces'",
     ),
     "attribute": ({"attribute": "colour"}, "attribute must be a function"),
+    "a text for references": (
+        {"references": "ERM"},
+        "references must be a tuple of different names; got 'ERM'; "
+        "write references=('ref: the best',)",
+    ),
+    "numbers for references": ({"references": (1,)}, "references must be a tuple of"),
+    "blank reference": ({"references": (" ",)}, "references must be a tuple of"),
     "arguments": (
         {"generate": of_one_argument},
         "generate must take (options, seeds); it takes (options: ",
@@ -86,6 +95,31 @@ def test_a_declaration_that_no_job_could_use_is_refused(
     assert problem in str(error.value)
     assert error.value.hint
     assert "\n" not in str(error.value)
+
+
+class Shrinking(Options):
+    """Where n is small none trains."""
+
+    n: int = option(5, "points")
+
+    @property
+    def n_points(self) -> int:
+        """Number of training points."""
+        return 100 // (self.n - 3) - 20
+
+
+@pytest.mark.parametrize(
+    ("n", "problem"),
+    [
+        (13, "its options need n_points, a positive number; got -10; declare"),
+        (3, "n_points of its options raises ZeroDivisionError: "),
+    ],
+)
+def test_a_number_of_points_that_some_options_make_wrong(n: int, problem: str) -> None:
+    shrinking = replace(GOOD, options=Shrinking)
+    assert shrinking.n_points(Shrinking()) == 30
+    with refusal(re.escape(problem)):
+        shrinking.n_points(Shrinking(n=n))
 
 
 @pytest.mark.parametrize("data", [GOOD, *DATA_SETS.values()])
