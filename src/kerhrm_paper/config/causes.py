@@ -1,6 +1,5 @@
 """Which of the user's files does an error come from, where it names another one?"""
 
-import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from kerhrm_paper.config.strict_yaml import Tree
 
 Resolve = Callable[[Sources], Any]
 IsGood = Callable[[Tree], bool]  #: whether a file may have some content
+CHOICES = ("choices",)  #: where a file of choices stands
 SHOWN = 3  #: keys that an error names
 SINGLE = 20  #: keys that are tried one by one, a third of a second each
 
@@ -131,20 +131,18 @@ def _with_file(
 def _with_way_out(
     told: KerhrmError, error: KerhrmError, sources: Sources, of_user: Names
 ) -> KerhrmError:
-    """The error with a hint for the user's file, where it names one of the repository
-    that the user's does not fit."""
-    if told.hint != error.hint:
+    """The error with a hint for the user's file, where it names a choice of the
+    repository: its hint would have that one changed."""
+    if told.hint != error.hint:  # a cure in the user's file
         return told
     for name, place, _ in sources.layers:
         start = f"{name}: "
-        if name in of_user or not error.problem.startswith(start):
+        if place != CHOICES or name in of_user or not error.problem.startswith(start):
             continue
-        within = error.problem.removeprefix(start)
-        first = re.match(r"[\w+=/-]+", within)
-        if first:
-            unused = _dotted((*place, first[0]))
-            hint = f"change it, or leave out what it does not fit: {unused}: null"
-            return KerhrmError(told.problem, hint)
+        choice, *_ = error.problem.removeprefix(start).split(".")
+        unused = _dotted((*place, choice))
+        hint = f"change it, or leave out what it does not fit: {unused}: null"
+        return KerhrmError(told.problem, hint)
     return told
 
 
