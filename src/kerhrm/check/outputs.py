@@ -4,6 +4,7 @@ A file of another program, or the table itself, is never replaced.
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +12,17 @@ import pandas as pd
 
 from kerhrm.check.fitting import Checked
 from kerhrm.description.result import Description
+from kerhrm.description.rows import environment_names
 from kerhrm.errors import FileError
 
-#: tells pages of ``kerhrm check`` from other files
-MARK = "<meta name='generator' content='kerhrm check'>"
-#: first columns of memberships, which tell them from other files
+#: how pages of ``kerhrm check`` begin, which tells them from other files
+HEAD = (
+    "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
+    "<meta name='generator' content='kerhrm check'>"
+)
+#: first columns of memberships
 ROW, PART, LIKELIEST = "row", "part", "likeliest"
+LINE = 2**16  #: bytes of a first line that are read
 
 
 @dataclass(frozen=True)
@@ -31,20 +37,31 @@ class Output:
         The file, with its article.
     suffixes : tuple of str
         Endings of its name, the usual one first.
-    mark : str
-        Stands in the first kilobyte of each.
+    is_ours : callable
+        Whether the command writes files with this first line.
     """
 
     option: str
     what: str
     suffixes: tuple[str, ...]
-    mark: str
+    is_ours: Callable[[str], bool]
 
 
-PAGE = Output("--html", "a page", (".html", ".htm"), MARK)
-MEMBERSHIPS = Output(
-    "--memberships", "a table", (".csv",), f"{ROW},{PART},{LIKELIEST},"
-)
+def _begins_page(line: str) -> bool:
+    return line.startswith(HEAD)
+
+
+def _names_memberships(line: str) -> bool:
+    """Whether a line is the whole header of memberships: a column that was added makes
+    them the user's."""
+    first = [ROW, PART, LIKELIEST]
+    names = line.rstrip("\r\n").split(",")
+    n_environments = len(names) - len(first)
+    return n_environments > 0 and names == first + environment_names(n_environments)
+
+
+PAGE = Output("--html", "a page", (".html", ".htm"), _begins_page)
+MEMBERSHIPS = Output("--memberships", "a table", (".csv",), _names_memberships)
 
 
 def check_output(output: Output, path: Path, data: Path) -> None:
@@ -91,10 +108,10 @@ def _is_ours(output: Output, path: Path) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            start = file.read(2**10)
-            return output.mark.encode() in start
+            line = file.readline(LINE)
     except OSError:
         return False
+    return output.is_ours(line.decode(errors="replace"))
 
 
 def memberships(checked: Checked, description: Description) -> pd.DataFrame | None:

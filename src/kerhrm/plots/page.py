@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kerhrm.check import Checked
-from kerhrm.check.outputs import MARK
+from kerhrm.check.outputs import HEAD
 from kerhrm.description.result import Description
 from kerhrm.errors import KerhrmWarning
 from kerhrm.extras import check_backend, needs
@@ -43,8 +43,7 @@ def page(checked: Checked, title: str, description: Description) -> str:
     heading = html.escape(title)
     report = checked.report.to_html()
     return (
-        f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'>{MARK}"
-        "<meta name='viewport' content='width=device-width'>"
+        f"{HEAD}<meta name='viewport' content='width=device-width'>"
         f"<title>{heading}</title>"
         "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
         "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from refusals import refusal
 
-from kerhrm.check.outputs import PAGE, check_output
+from kerhrm.check.outputs import MEMBERSHIPS, PAGE, check_output
 from kerhrm.cli import main
 
 N = 40
@@ -101,6 +101,41 @@ def test_a_page_replaces_its_own_and_is_no_table(
     (tmp_path / "link.html").symlink_to(page)
     with refusal("kerhrm check has not written it"):
         check_output(PAGE, tmp_path / "link.html", data)
+
+
+OURS = "row,part,likeliest,environment 0,environment 1"
+MARK = "<meta name='generator' content='kerhrm check'>"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("decided.csv", f"customer,{OURS},my decision\n1,0,train,0,1,0,sell\n"),
+        ("behind.csv", f"{OURS},my decision\n0,train,0,1,0,sell\n"),
+        ("below.csv", f"a note\n{OURS}\n0,train,0,1,0\n"),
+        ("other.csv", "row,part,likeliest,environment 1\n0,train,0,1\n"),
+        ("none.csv", "row,part,likeliest\n0,train,0\n"),
+        ("quotes.html", f"<!DOCTYPE html><p>it writes</p><!-- {MARK} -->"),
+        ("below.html", f"<!DOCTYPE html><html lang='en'>\n{MARK}<p>mine</p>"),
+    ],
+)
+def test_a_file_that_holds_words_of_ours_is_the_users(
+    name: str, content: str, data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    output = PAGE if path.suffix == ".html" else MEMBERSHIPS
+    with refusal("kerhrm check has not written it; name a new file, or delete"):
+        check_output(output, path, data)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_memberships_replace_their_own(end: str, data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    many = ",".join(f"environment {j}" for j in range(200))
+    for names in ("environment 0", many):
+        path.write_bytes(f"row,part,likeliest,{names}{end}0,train,0{end}".encode())
+        check_output(MEMBERSHIPS, path, data)
 
 
 def test_a_long_check_shows_how_far_it_is_unless_it_is_quiet(
