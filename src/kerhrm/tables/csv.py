@@ -233,7 +233,7 @@ def _parse(text: str, path: Path, layout: Layout, dtype: Any) -> pd.DataFrame:
     options |= {"index_col": False, "low_memory": False, "dtype": dtype}
     options |= {"keep_default_na": False, "na_values": [""]}
     options |= {"sep": layout.sep, "skipinitialspace": layout.padded}
-    body = io.StringIO(text[layout.start :], newline="")
+    body = io.StringIO(layout.body(text), newline="")
     try:
         table = pd.read_csv(body, **options)
     except (ValueError, TypeError) as error:  # of pandas' parser

@@ -58,6 +58,16 @@ class Layout(NamedTuple):
     width: int  #: cells of the longest row; those without a name are empty
     rows: int
     last: int  #: line in which the last cell that has several lines may begin
+    blank: list[slice]  #: rows of white space alone, in the text; not counted
+
+    def body(self, text: str) -> str:
+        """The rows of the file's text, without those of white space alone."""
+        kept = []
+        start = self.start
+        for row in self.blank:
+            kept.append(text[start : row.start])
+            start = max(start, row.stop)  # rows above the names cut nothing
+        return "".join([*kept, text[start:]])
 
 
 def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
@@ -77,7 +87,8 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
         raise KerhrmError(problem, cure)
     stream = io.StringIO(text, newline="")
     stream.seek(start)
-    rows = _rows(stream, sep, padded, path, line)
+    blank: list[slice] = []
+    rows = _rows(stream, sep, padded, path, line, blank)
     _, header_line, header = next(rows, (line + 1, line + 1, []))
     start = stream.tell()
     named_cells = header[: _filled(header)]
@@ -115,7 +126,7 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
         problem = f"{path} has one column, {name!r}, separated by {sep!r}"
         hint = _better_separator(body, sep)
         raise KerhrmError(problem, hint)
-    return Layout(names, sep, padded, start, width, number, opens)
+    return Layout(names, sep, padded, start, width, number, opens, blank)
 
 
 def _body(text: str, sep: str | None) -> tuple[int, int, str]:
@@ -134,11 +145,17 @@ def _body(text: str, sep: str | None) -> tuple[int, int, str]:
 
 
 def _rows(
-    stream: io.StringIO, sep: str, padded: bool, path: Path, offset: int
+    stream: io.StringIO,
+    sep: str,
+    padded: bool,
+    path: Path,
+    offset: int,
+    blank: list[slice],
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Rows that are not blank, each with two numbers of lines.
 
     In the first one a cell of several lines begins, the second is the row's last.
+    Rows of white space alone are added to ``blank``, by their place in the stream.
     """
     raw: list[str] = []  # lines of a row
 
@@ -149,21 +166,26 @@ def _rows(
 
     reader = csv.reader(lines(), delimiter=sep, skipinitialspace=padded)
     line = 0
+    end = stream.tell()
     try:
         for row in reader:
             opens = line + 1
             line = reader.line_num
-            blank = len(row) < 2 and not "".join(row).strip()
-            if not blank:
-                line_ends = [len(LINE_END.findall(cell)) for cell in row]
-                several = [j for j, n_ends in enumerate(line_ends) if n_ends]
-                before = several[0] if several else 0
-                if line < opens + sum(line_ends):
-                    before = len(row) - 1  # the file ends in the last cell
-                opens += offset + sum(line_ends[:before])
-                if several and not _closed(raw, sep, padded):
-                    problem = f"{path}: a quote in line {opens} is not closed"
-                    raise KerhrmError(problem, "close it, or delete it")
+            start, end = end, stream.tell()
+            line_ends = [len(LINE_END.findall(cell)) for cell in row]
+            several = [j for j, n_ends in enumerate(line_ends) if n_ends]
+            before = several[0] if several else 0
+            if line < opens + sum(line_ends):
+                before = len(row) - 1  # the file ends in the last cell
+            opens += offset + sum(line_ends[:before])
+            is_blank = len(row) < 2 and not "".join(row).strip()
+            doubtful = several or is_blank
+            if doubtful and not _closed(raw, sep, padded):
+                problem = f"{path}: a quote in line {opens} is not closed"
+                raise KerhrmError(problem, "close it, or delete it")
+            if is_blank:
+                blank.append(slice(start, end))
+            else:
                 yield opens, offset + line, row
             raw.clear()
     except csv.Error as error:
@@ -245,7 +267,7 @@ def _evenness(text: str, sep: str) -> tuple[bool, int]:
     sample = io.StringIO(text[:SAMPLE], newline="")
     reader = csv.reader(sample, delimiter=sep)
     try:
-        rows = [row for row in itertools.islice(reader, SAMPLE_ROWS) if row]
+        rows = [row for row in itertools.islice(reader, SAMPLE_ROWS) if _filled(row)]
     except csv.Error:
         return False, 0
     if len(rows) > 2 and len(text) > SAMPLE:

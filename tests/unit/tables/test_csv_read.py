@@ -127,6 +127,37 @@ def test_cells_in_quotes_may_hold_anything(tmp_path: Path) -> None:
     assert table["b"].tolist() == expected
 
 
+NAN = float("nan")
+#: what a line may hold that is blank to the eye, or has no cell but an empty one
+BLANK = ("\xa0", "\f", "\v", "\x1c", "\x1f", "\x85", "\u2028", "\u3000", " \xa0\t")
+BLANK += ("", " ", "\t", '""', '" "', '"\n\n"')
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("blank", BLANK)
+def test_lines_of_white_space_alone_are_no_rows(
+    blank: str, end: str, tmp_path: Path
+) -> None:
+    lines = [blank, "a;b;y", blank, ";4;7", blank, blank, "2,5;;8", ";;9", blank]
+    table = read_text(tmp_path, end.join(lines))
+    assert table["a"].tolist() == pytest.approx([NAN, 2.5, NAN], nan_ok=True)
+    assert table["b"].tolist() == pytest.approx([4, NAN, NAN], nan_ok=True)
+    assert table["y"].tolist() == [7, 8, 9]
+
+
+def test_a_cell_of_several_lines_keeps_those_of_white_space(tmp_path: Path) -> None:
+    text = 'k,c\n"a\n\f\nb",2\n\f\n"c\n""\nd",3\n'
+    table = read_text(tmp_path, text.replace('\n""\n', '\n""""\n'))
+    assert table["k"].tolist() == ["a\n\f\nb", 'c\n""\nd']
+    assert table["c"].tolist() == [2, 3]
+
+
+def test_lines_of_empty_cells_do_not_hide_the_separator(tmp_path: Path) -> None:
+    table = read_text(tmp_path, "a,b\n,\n,\n,\n1,2\n")
+    assert table["b"].tolist()[-1] == 2
+    assert table.shape == (4, 2)
+
+
 def test_names_that_look_like_data_are_said(tmp_path: Path) -> None:
     table = read_text(tmp_path, "law,5.1,7\ncare,4.9,3\n")
     message = table.attrs["notes"]["5.1"]
