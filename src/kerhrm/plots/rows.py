@@ -1,11 +1,13 @@
 """Environments: where they lie, what the target does in each, and what
 separates them."""
 
+import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_list_like
 from sklearn.inspection import permutation_importance
 
 from kerhrm.errors import KerhrmError, shown, suggest
@@ -48,11 +50,12 @@ def environments(
     rows = read(model, X, y, auxiliary)
     if features is None:
         first, second = _most_important(model, rows, 2)
-    elif isinstance(features, str) or len(features) != 2:
-        problem = f"features must be two; got {shown(features)}"
-        raise KerhrmError(problem, "give two names or numbers")
     else:
-        first, second = (_index(feature, rows.features) for feature in features)
+        given = list(features) if is_list_like(features) else [features]
+        if len(given) != 2:
+            problem = f"features must be two; got {shown(features)}"
+            raise KerhrmError(problem, "give two names or numbers")
+        first, second = (_index(feature, rows.features) for feature in given)
     ax = new_axes(ax)
     points(
         ax,
@@ -295,12 +298,16 @@ def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
 
 
 def _index(feature: Any, features: Sequence[str]) -> int:
-    """Number of a feature that is given by name or number; a name may be a number."""
+    """Number of a feature that is given by name or number; a name may be a number.
+
+    Raises KerhrmError if there is none, as of a truth value or a slice.
+    """
     name = str(feature)
     if name in features:
         return features.index(name)
-    try:
-        return range(len(features))[feature]
-    except (TypeError, IndexError) as error:
-        hint = suggest(str(feature), features)
-        raise KerhrmError(f"feature {shown(feature)} does not exist", hint) from error
+    is_number = isinstance(feature, numbers.Integral) and not isinstance(feature, bool)
+    n_features = len(features)
+    if is_number and -n_features <= feature < n_features:
+        return range(n_features)[feature]
+    problem = f"feature {shown(feature)} does not exist"
+    raise KerhrmError(problem, suggest(name, features))

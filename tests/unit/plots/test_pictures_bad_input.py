@@ -23,6 +23,26 @@ CASES: dict[str, tuple[Any, str]] = {
         lambda m, x, y: plots.relation(m, x, y, "shadow"),
         "'shadow' does not exist; did you",
     ),
+    "a feature by a number that is not there": (
+        lambda m, x, y: plots.relation(m, x, y, 2),
+        "feature 2 does not exist; known are: shape, shade$",
+    ),
+    "a truth value as a feature": (
+        lambda m, x, y: plots.relation(m, x, y, True),
+        "feature True does not exist; known are: shape, shade$",
+    ),
+    "several features": (
+        lambda m, x, y: plots.relation(m, x, y, slice(0, 1)),
+        r"feature slice\(0, 1, None\) does not exist; known are: shape, shade$",
+    ),
+    "truth values as features": (
+        lambda m, x, y: plots.environments(m, x, y, features=[False, True]),
+        "feature False does not exist",
+    ),
+    "a number in place of two features": (
+        lambda m, x, y: plots.environments(m, x, y, features=1),
+        "features must be two; got 1; give two names or numbers$",
+    ),
     "a table with one column": (
         lambda m, x, y: plots.environments(y, x[["shade"]], y),
         "the table has 1 feature",
@@ -106,6 +126,17 @@ def test_one_line_and_no_figure(name: str, labels: Any) -> None:
         draw(*labels[:3])
     assert "\n" not in str(caught.value)
     assert plt.get_fignums() == []
+
+
+def test_a_feature_is_a_name_or_a_number_from_either_end(labels: Any) -> None:
+    shown = []
+    for feature in ("shade", 1, np.int64(1), -1):
+        ax = plots.relation(labels.model, labels.x, labels.y, feature)
+        shown.append(ax.get_xlabel())
+    assert shown == ["shade"] * 4
+    table = labels.x.set_axis(["0", "True"], axis=1)
+    ax = plots.relation(labels.hidden, table, labels.y, True)
+    assert ax.get_xlabel() == "True"
 
 
 def test_pooled_erm_has_no_iterations(labels: Any) -> None:
