@@ -10,9 +10,8 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from kerhrm.errors import KerhrmError, shown, suggest
-from kerhrm.given import check_order
-from kerhrm.tables.arrays import column
 from kerhrm.tables.labels import read_labels
+from kerhrm.tables.targets import read_values
 
 Scorer = Callable[[Any, Any, Any], float]
 
@@ -37,8 +36,8 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     ------
     KerhrmError
         If groups is not a Series with a unique index, two groups have the same name, or
-        there is no such scoring; when it scores, if X is not a DataFrame or one of its
-        rows has no group.
+        there is no such scoring; when it scores, if X is not a DataFrame, has no rows,
+        or one of them has no group or no target.
 
     Examples
     --------
@@ -84,7 +83,9 @@ def _worst(estimator: Any, X: Any, y: Any, *, groups: pd.Series, scoring: Any) -
         kind = type(X).__name__
         problem = f"X must be a DataFrame with the index of groups; got {kind}"
         raise KerhrmError(problem, "give a DataFrame to the search or cross-validation")
-    check_order(X, y, "y")
+    if len(X) == 0:
+        raise KerhrmError("X has no rows", "give one row or more")
+    y = read_values(y, len(X), X)
     of_rows = groups.reindex(X.index)
     labels = read_labels(of_rows, len(X), "groups")
     if scoring is None and is_classifier(estimator):
@@ -94,7 +95,6 @@ def _worst(estimator: Any, X: Any, y: Any, *, groups: pd.Series, scoring: Any) -
     score = scoring
     if isinstance(scoring, str):
         score = get_scorer(scoring)
-    y = column(y, "y")
     scores = []
     for e in range(len(labels.names)):
         members = labels.members(e)

@@ -216,6 +216,10 @@ def test_the_worst_group_decides(labels: Any) -> None:
 
     with refusal("give a DataFrame"):
         scoring(search, labels.x, labels.y)
+    with refusal("X has no rows; give one row or more"):
+        scoring(search, X[:0], labels.y[:0])
+    with refusal("400 rows of X but 399 of y; give one target for each row"):
+        scoring(search, X, labels.y[1:])
     scoring_of_fewer_rows = worst_group_score(groups[1:])
     with refusal("are missing in 1 row"):
         scoring_of_fewer_rows(search, X, labels.y)
