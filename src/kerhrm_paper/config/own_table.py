@@ -249,7 +249,8 @@ class OwnTable(Options):
         for name in self.held_out:
             if name not in groups:
                 hint = nearest(name, groups)
-                if len(groups) <= MANY:
+                spellings = {group.casefold() for group in groups}
+                if len(groups) <= MANY and name.casefold() not in spellings:
                     hint = known_are(groups)
                 problem = f"held_out={name}: no row has this {self.group}"
                 raise KerhrmError(problem, _as_list("held_out", name, groups) or hint)

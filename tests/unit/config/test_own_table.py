@@ -23,6 +23,7 @@ FRAME = pd.DataFrame(
         "2020": [1.0, 2.0, 3.0, None] * 10,
         "area": ["west", "east", "east", "north"] * 10,
         "floor": [1, 2, 1, 2] * 10,
+        "is_new": [True, False, True, True] * 10,
     }
 )
 
@@ -96,6 +97,11 @@ def test_numbers_are_names_and_a_name_is_a_list(csv: str) -> None:
         ({"group": "area", "held_out": "north"}, "held_out=north"),  # no target there
         ({"group": "area", "held_out": ["west", "east"]}, "no other group is left"),
         ({"group": "floor", "held_out": "3"}, "held_out=3: .*: 1, 2$"),
+        (
+            {"group": "is_new", "held_out": "TRUE"},
+            "held_out=TRUE: no row has this is_new; did you mean 'True'\\?$",
+        ),
+        ({"group": "area", "held_out": "West"}, "held_out=West: .*; did you .* 'west'"),
     ],
 )
 def test_columns_and_groups_are_those_of_the_table(
