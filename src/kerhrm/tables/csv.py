@@ -24,9 +24,9 @@ from kerhrm.tables.layout import (
     LIKE_DATA,
     Layout,
     like_data,
-    one_blank,
     read_layout,
 )
+from kerhrm.tables.separators import one_blank
 from kerhrm.tables.text import as_path, decode, read_bytes
 from kerhrm.tables.wording import escaped, visible
 

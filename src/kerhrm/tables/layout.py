@@ -9,15 +9,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import KerhrmError
+from kerhrm.tables.separators import (
+    better_separator,
+    check_separator,
+    evenness,
+    filled,
+    find_separator,
+    use_separator,
+)
 from kerhrm.tables.wording import counted, visible
 
-SEPARATORS = ",;\t|"
-OTHER_SEPARATORS = " :^~#"  #: are not tried, but named in a hint
 SEP_LINE = re.compile(r'"?sep=([^"\r\n])"?[ \t,;]*(?:\r\n|\n|\r)', re.I)
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d{1,2})?", re.I)
 LIKE_DATA = "as if the file had no names: write them above its first line"
-SAMPLE, SAMPLE_ROWS = 2**16, 50  #: characters and rows that show the separator
 #: names between bars and a line of dashes, as in Markdown and psql
 MARKDOWN = re.compile(
     r"[^\r\n|]*\|[^\r\n]*(?:\r\n|\n|\r)"
@@ -26,10 +31,6 @@ MARKDOWN = re.compile(
 #: the first part of a cell in quotes of another kind
 HALF_QUOTED = re.compile(r"\s*['\u2018\u201c\u201e][^'\u2019\u201c\u201d]*")
 LINE_END = re.compile(r"\r\n|\r|\n")
-BLANKS = re.compile(
-    r'(?P<quoted>"[^"]*")|(?P<around>(?:(?<=[\r\n])|\A)[ \t]+|[ \t]+(?=[\r\n]|\Z))'
-    r"|[ \t]+"
-)
 #: a quote after a backslash, and text after it, in a cell in quotes
 BACKSLASH = re.compile(r'(?:^|[,;\t|])"[^"\n]*\\"[^,;\t|\r\n"]', re.M)
 
@@ -91,7 +92,7 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     rows = _rows(stream, sep, padded, path, line, blank)
     _, header_line, header = next(rows, (line + 1, line + 1, []))
     start = stream.tell()
-    named_cells = header[: _filled(header)]
+    named_cells = header[: filled(header)]
     names = [" ".join(visible(cell).split()) for cell in named_cells]
     if not names:
         problem = f"{path} has no names in line {header_line}"
@@ -114,9 +115,9 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
             else:
                 hint = _uneven(first, n_names, row, sep)
             better = find_separator(body)
-            even, _ = _evenness(body, better)
+            even, _ = evenness(body, better)
             if even and better != sep:
-                hint = _use(better)
+                hint = use_separator(better)
             raise KerhrmError(problem, hint)
         width = max(width, n_cells)
         number += 1
@@ -124,7 +125,7 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     if n_names == 1:
         name = names[0][:40]
         problem = f"{path} has one column, {name!r}, separated by {sep!r}"
-        hint = _better_separator(body, sep)
+        hint = better_separator(body, sep)
         raise KerhrmError(problem, hint)
     return Layout(names, sep, padded, start, width, number, opens, blank)
 
@@ -240,75 +241,6 @@ def _check_names(names: Sequence[str], path: Path) -> None:
         raise KerhrmError(problem, "rename one of them")
 
 
-def check_separator(sep: str) -> str:
-    """A separator as it was given, \\t as a tab.
-
-    Raises KerhrmError if it is none.
-    """
-    if sep == "\\t":
-        sep = "\t"
-    reserved = sep in '"\r\n' or sep.isalnum()
-    if len(sep) != 1 or reserved:
-        problem = f"--sep must be one character, no letter or quote; got {shown(sep)}"
-        hint = r"use ',', ';' or '\t', a tab, or leave --sep out"
-        if sep.startswith("\\s"):
-            hint = "for runs of blanks use --sep ' '"
-        raise KerhrmError(problem, hint)
-    return sep
-
-
-def find_separator(text: str) -> str:
-    """Separator that gives most columns, as many in the first rows as in the header."""
-    return max(SEPARATORS, key=lambda sep: _evenness(text, sep))
-
-
-def _evenness(text: str, sep: str) -> tuple[bool, int]:
-    """Whether the first rows have as many cells as the header, and how many."""
-    sample = io.StringIO(text[:SAMPLE], newline="")
-    reader = csv.reader(sample, delimiter=sep)
-    try:
-        rows = [row for row in itertools.islice(reader, SAMPLE_ROWS) if _filled(row)]
-    except csv.Error:
-        return False, 0
-    if len(rows) > 2 and len(text) > SAMPLE:
-        rows.pop()  # which may be cut
-    widths = [_filled(row) for row in rows]
-    usual = max(widths, key=lambda width: (widths.count(width), width), default=0)
-    as_header = widths[:1] == [usual]
-    return as_header and usual > 1, usual
-
-
-def one_blank(text: str) -> str:
-    """Text whose runs of blanks, outside of quotes, are one blank; none around rows."""
-
-    def blank(run: re.Match[str]) -> str:
-        if run["quoted"]:
-            return run["quoted"]
-        return "" if run["around"] is not None else " "
-
-    return BLANKS.sub(blank, text)
-
-
-def _separated_by_blanks(text: str) -> str | None:
-    """Hint for a file whose cells are separated by white space; None: they are not."""
-    lines = io.StringIO(one_blank(text), newline="")
-    reader = csv.reader(lines, delimiter=" ")
-    try:
-        header, *widths = [len(row) for row in reader if row]
-    except (csv.Error, ValueError):
-        return None
-    if not widths or min(widths) < 2:
-        return None
-    if set(widths) == {header}:
-        return "set --sep ' '"
-    if set(widths) == {header + 1}:
-        cure = "its cells are separated by blanks: name the first column, too, and then"
-        return f"{cure} set --sep ' '"
-    return (
-        "its cells are separated by blanks, some rows have more: write it with commas"
-    )
-
-
 def _check_quotes(text: str, path: Path) -> None:
     """Refuse quotes after a backslash, as MySQL writes them."""
     cell = BACKSLASH.search(text)
@@ -317,30 +249,3 @@ def _check_quotes(text: str, path: Path) -> None:
         line = 1 + len(LINE_END.findall(before))
         problem = f"{path}: line {line} has a quote after a backslash"
         raise KerhrmError(problem, 'double the quotes inside of quotes: "" for \\"')
-
-
-def _filled(row: Sequence[str]) -> int:
-    """Number of cells, without empty ones at the end."""
-    filled = [j for j, cell in enumerate(row, 1) if cell.strip()]
-    return max(filled, default=0)
-
-
-def _use(sep: str) -> str:
-    """Hint for a file with this separator."""
-    written = r"\t" if sep == "\t" else sep
-    return f"set --sep '{written}'"
-
-
-def _better_separator(text: str, sep: str) -> str:
-    """Hint for a file that has one column with this separator."""
-    blanks = _separated_by_blanks(text) if sep != " " else None
-    if blanks:
-        return blanks
-    lines = [line for line in text[:SAMPLE].splitlines() if line.strip()]
-    first_lines = lines[:2]
-    for other in (find_separator(text), *OTHER_SEPARATORS):
-        counts = {line.count(other) for line in first_lines}
-        even = len(counts) == 1 and 0 not in counts
-        if even and other != sep:
-            return _use(other)
-    return "give a file of two columns or more"
