@@ -208,16 +208,14 @@ class OwnTable(Options):
             texts = {name: str for name in self.categorical if name in used}
             names_rows = columns_that_name_rows(table[used].astype(texts))
             if len(names_rows) == len(used):
-                raise self._of_file(none_left(names_rows))
+                error = none_left(names_rows)
+                raise KerhrmError(f"csv={self.csv}: {error.problem}", error.hint)
             return
         problem = f"no column of {self.csv} is left to predict from"
         if self.drop:
             problem = f"drop={', '.join(self.drop)}: {problem}"
             raise KerhrmError(problem, "drop fewer")
         raise KerhrmError(problem, "add columns")
-
-    def _of_file(self, error: KerhrmError) -> KerhrmError:
-        return KerhrmError(f"csv={self.csv}: {error.problem}", error.hint)
 
     def _check_enormous(self, rows: "pd.DataFrame") -> None:
         """Refuse numbers that no estimator takes, in columns that are used."""
