@@ -212,10 +212,8 @@ def _imported(tree: ast.Module) -> list[tuple[str, list[str]]]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All statements below a node, except those for type checkers."""
+    """All statements below a node."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            child = ast.Module(child.orelse, [])
         if isinstance(child, HOLDERS):
             yield child
             yield from _statements(child)
@@ -226,8 +224,10 @@ def _unreadable(path: Path, error: Exception) -> FileError:
 
 
 def _parsed(path: Path) -> ast.Module:
-    """Syntax tree, without docstrings, of a Python file or of a
-    notebook's code cells."""
+    """Syntax tree of a Python file or of a notebook's code cells.
+
+    Without docstrings, and without what type checkers alone read.
+    """
     try:
         code: bytes | str = path.read_bytes()  # whose encoding Python finds out
         if path.suffix == ".ipynb":
@@ -243,7 +243,23 @@ def _parsed(path: Path) -> ast.Module:
         if isinstance(node, DOCUMENTED):
             kept = [child for child in node.body if not _is_constant(child)]
             node.body = kept
+    _AsItRuns().visit(tree)
     return tree
+
+
+class _AsItRuns(ast.NodeTransformer):
+    """Leaves of ``if TYPE_CHECKING`` what runs: its ``else``."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if _is_type_checking(node.test) else node
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    """Whether a condition is ``TYPE_CHECKING`` alone, of whichever module."""
+    if isinstance(test, ast.Attribute):
+        return test.attr == "TYPE_CHECKING"
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
 def _code_of_notebook(text: str) -> str:

@@ -19,17 +19,22 @@ from filelock import FileLock, Timeout  # noqa: E402
 TEMPORARY = "temporary"
 #: in that folder: the lock of the Snakemake that is at work
 SNAKEMAKE = "snakemake.lock"
+#: longer than the moment for which a lock is held by who asks for its holder
+ASKED_SECONDS = 0.5
 
 log = logging.getLogger(__name__)
 _held: list[FileLock] = []  # for the life of this process
 
 
-def acquire(path: Path) -> FileLock | None:
-    """Lock a file, and write into it who holds it; None if another process does."""
+def acquire(path: Path, seconds: float = 0) -> FileLock | None:
+    """Lock a file, and write into it who holds it.
+
+    None if another process holds it, for so many seconds.
+    """
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=seconds, poll_interval=ASKED_SECONDS / 10)
         who = f"process {os.getpid()} on {socket.gethostname()}"
         path.write_text(who, encoding="utf-8")
     except Timeout:
@@ -73,7 +78,8 @@ def hold_run(run: str | os.PathLike[str]) -> None:
     """Mark a run's folder as this process's while it lives; refuse if it is
     another's."""
     path = Path(run, TEMPORARY, SNAKEMAKE)
-    if (lock := acquire(path)) is None:
-        problem = f"Snakemake is at work in {run} ({holder(path)})"
+    if (lock := acquire(path, ASKED_SECONDS)) is None:
+        who = holder(path) or "another process"
+        problem = f"Snakemake is at work in {run} ({who})"
         raise KerhrmError(problem, "wait until it has ended, or stop it")
     _held.append(lock)

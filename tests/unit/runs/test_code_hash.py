@@ -191,6 +191,9 @@ MEANT = "def f(x):\n    if x < 0:\n        raise ValueError\n    return x + 1\n"
         ("'About the module.'\n\n\n" + MEANT, True),
         (MEANT.replace("x + 1", "(x\n        + 1)"), True),
         ("from typing import TYPE_CHECKING\n" + MEANT, False),
+        ("if TYPE_CHECKING:\n    from toy.alone import Lone\n" + MEANT, True),
+        ("if typing.TYPE_CHECKING:\n    Lone = int\n" + MEANT, True),
+        ("if not TYPE_CHECKING:\n    from toy import alone\n" + MEANT, False),
         (MEANT.replace("x + 1", "x + 2"), False),
         (MEANT.replace("x < 0", "x <= 0"), False),
     ],
@@ -201,6 +204,23 @@ def test_texts_are_no_code(root: Path, text: str, same: bool) -> None:
     module_file(root, "base").write_text(text)
     expected = set() if same else {"fit.py", "draw.py"}
     assert changed(before, hashes(root)) == (expected)
+
+
+@pytest.mark.parametrize(
+    ("condition", "followed"),
+    [
+        ("TYPE_CHECKING", False),
+        ("not TYPE_CHECKING", True),
+        ("SOME_TYPE_CHECKING", True),
+    ],
+)
+def test_imports_for_type_checkers_are_not_followed(
+    root: Path, condition: str, followed: bool
+) -> None:
+    script = root / "none.py"
+    script.write_text(f"if {condition}:\n    import toy.alone\n")
+    files = sources(script, packages=[PACKAGE])
+    assert (module_file(root, "alone") in files) is followed
 
 
 def test_entries_of_other_packages_are_followed(root: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,7 +25,15 @@ from refusals import refusal
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.job import job
-from kerhrm_paper.runs.locks import TEMPORARY, acquire, hold_run, holder, locked
+from kerhrm_paper.runs.locks import (
+    ASKED_SECONDS,
+    SNAKEMAKE,
+    TEMPORARY,
+    acquire,
+    hold_run,
+    holder,
+    locked,
+)
 from kerhrm_paper.runs.recover import recover
 
 WAIT_SECONDS = 60
@@ -119,6 +128,23 @@ def test_a_lock_names_its_holder(tmp_path: Path) -> None:
     assert not path.exists()
     path.write_text("process 1 on elsewhere, which was killed")
     assert holder(path) is None
+
+
+def test_who_asks_for_the_holder_is_no_holder(tmp_path: Path) -> None:
+    held = threading.Event()
+
+    def ask() -> None:
+        lock = acquire(tmp_path / TEMPORARY / SNAKEMAKE)
+        assert lock is not None
+        held.set()
+        time.sleep(ASKED_SECONDS / 5)
+        lock.release()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert held.wait(WAIT_SECONDS)
+    hold_run(tmp_path)
+    asking.join()
 
 
 def test_one_snakemake_at_a_time(tmp_path: Path) -> None:
