@@ -153,9 +153,9 @@ BAND = ResultFile(
 )
 CLAIMS = ResultFile(
     keys=("claim",),
-    texts=("statement", "status"),
+    texts=("statement", "status", "where", "status_pooled"),
     numbers=("claim", "effect", "ci_low", "ci_high"),
-    filled=("statement", "status"),
+    filled=("statement", "status", "where", "status_pooled"),
 )
 
 

@@ -14,7 +14,9 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 def complete(folder: Path) -> Run:
     """The run with its claims and endpoints."""
-    (folder / "claims.csv").write_text("claim\n1\n")
+    names = "claim,where,statement,status,status_pooled,effect,ci_low,ci_high"
+    values = "1,abstract,ERM fails,supported,open,0.4,0.3,0.5"
+    (folder / "claims.csv").write_text(f"{names}\n{values}\n")
     names = "table,part,method,selection,metric"
     names += ",mean,difference,ci_low,ci_high,margin,outcome"
     names += ",ci_low_exact,ci_high_exact,outcome_exact"

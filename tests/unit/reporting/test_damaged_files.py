@@ -23,9 +23,9 @@ from kerhrm_paper.runs import provenance
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
 CLAIMS = (
-    "claim,statement,status,effect,ci_low,ci_high\n"
-    "1,it is so,open,0.1,0.0,0.2\n"
-    "2,it is not so,supported,,,\n"
+    "claim,where,statement,status,status_pooled,effect,ci_low,ci_high\n"
+    "1,abstract,it is so,open,open,0.1,0.0,0.2\n"
+    "2,Table 1,it is not so,supported,open,,,\n"
 )
 Make = Callable[..., Path]
 Edit = Callable[[str], str]

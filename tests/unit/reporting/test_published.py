@@ -3,6 +3,7 @@ cell."""
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,7 +139,8 @@ def test_endpoints_and_claims_are_computed_again(
     picture = target / "figures" / "table1.png"
     picture.parent.mkdir(exist_ok=True)
     picture.write_text("of older code")
-    texts = {"statement": "stated", "status": "open"}
+    texts = {"where": "Table 1", "statement": "stated"}
+    texts |= {"status": "open", "status_pooled": "supported"}
     numbers = {"claim": 7, "effect": 0.1, "ci_low": 0.0, "ci_high": 0.2}
     claims = pd.DataFrame([texts | numbers])
     monkeypatch.setattr(publish_again, "evaluate", lambda *_: claims)
@@ -149,6 +151,8 @@ def test_endpoints_and_claims_are_computed_again(
     assert "outcome_exact" in run.endpoints()
     assert (target / "tables/table1.csv").read_bytes() == table
     assert picture.read_bytes().startswith(b"\x89PNG")
+    page = (target / "report.html").read_text()
+    assert re.search(r"stated</td>\s*<td>open</td>\s*<td>supported</td>", page)
     noted = run.provenance
     assert "figures/table1.png" in noted["again"]["files"]
     assert noted["tables"]["table1"]["preset"] == "fresh"
