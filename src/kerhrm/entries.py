@@ -70,11 +70,11 @@ def _put_back() -> Iterator[None]:
 _SHARED = _Shared(_put_back)
 
 
-def of_others() -> contextlib.AbstractContextManager[None]:
-    """Import code of others.
+def guarding_foreign_code() -> contextlib.AbstractContextManager[None]:
+    """Context in which code of others is imported, in the whole process.
 
     What it prints goes to standard error, as standard output is the commands' own, and
-    a folder that it goes to is left again.
+    so does what other threads print meanwhile.  A folder that it goes to is left again.
     """
     return _SHARED
 
@@ -88,7 +88,9 @@ def load_entry(entry: str) -> Any:
         raise KerhrmError(f"{shown(entry, 100)} is not an entry point", HINT)
     module, _, name = entry.partition(":")
     # a module that is there runs no code: what other threads print is left alone
-    importing = contextlib.nullcontext() if module in sys.modules else of_others()
+    importing = (
+        contextlib.nullcontext() if module in sys.modules else guarding_foreign_code()
+    )
     try:
         with importing:
             return getattr(import_module(module), name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
-from kerhrm.entries import HINT, Lazy, of_others
+from kerhrm.entries import HINT, Lazy, guarding_foreign_code
 from kerhrm.errors import KerhrmError, shortened, shown, suggest
 
 T = TypeVar("T")
@@ -201,7 +201,7 @@ class Registry(Mapping[str, T]):
                     raise KerhrmError(
                         f"{shown(point.value)} is not an entry point", HINT
                     )
-                with of_others():
+                with guarding_foreign_code():
                     plugin = point.load()
                 if self._check:
                     self._check(point.name, plugin)

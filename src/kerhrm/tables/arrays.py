@@ -24,7 +24,7 @@ from kerhrm.tables.polars import check_width
 from kerhrm.tables.wording import counted
 
 
-def plain(values: Any, what: str) -> Any:
+def without_masks(values: Any, what: str) -> Any:
     """Values without tensors and masks: masked cells are NaN, or None among objects.
 
     Raises KerhrmError if a tensor, or whole numbers of polars, cannot be read, or a
@@ -94,7 +94,7 @@ def column(values: Any, what: str, *, nested: bool = False) -> np.ndarray:
 
     Raises KerhrmError if it is not a column, or a tensor that cannot be read.
     """
-    values = plain(values, what)
+    values = without_masks(values, what)
     if isinstance(values, list | tuple):
         sequences = any(isinstance(v, list | tuple | np.ndarray) for v in values)
         if nested or not sequences:

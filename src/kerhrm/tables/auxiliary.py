@@ -9,7 +9,7 @@ import pandas as pd
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, suggest, warn
 from kerhrm.given import check_order
-from kerhrm.tables.arrays import check_values, frame, is_frame, plain
+from kerhrm.tables.arrays import check_values, frame, is_frame, without_masks
 from kerhrm.tables.auxiliary_column import CATEGORIES, AuxiliaryColumn
 from kerhrm.tables.index import first_row
 
@@ -107,7 +107,7 @@ def _where(name: Any) -> str:
 def _table(Z: Any, n: int, X: Any) -> tuple[pd.DataFrame, bool]:
     """Columns of the n rows of X, none missing, and whether they have names."""
     check_order(X, Z, "auxiliary")
-    columns = _columns(plain(Z, "auxiliary"))
+    columns = _columns(without_masks(Z, "auxiliary"))
     try:
         table = pd.DataFrame(columns).infer_objects()
     except (ValueError, TypeError) as error:

@@ -117,7 +117,7 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
     KerhrmError
         If a column holds lists or the like, or numbers, but none with this ``decimal``.
     """
-    values = {name: plain(column) for name, column in table.items()}
+    values = {name: by_content(column) for name, column in table.items()}
     texts = {}
     signs = {}
     for name, column in values.items():
@@ -217,7 +217,7 @@ def _is_float(word: str, value: float | None) -> bool:
         return False
 
 
-def plain(column: pd.Series) -> pd.Series:
+def by_content(column: pd.Series) -> pd.Series:
     """Turn a column of objects into what its objects are, if they are all alike.
 
     Raises KerhrmError if they are lists or the like, or complex numbers.

@@ -11,7 +11,7 @@ from pandas.api import types
 
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.arrays import check_values, dense
-from kerhrm.tables.cells import EXACT, TRUTH, plain, text_of
+from kerhrm.tables.cells import EXACT, TRUTH, by_content, text_of
 from kerhrm.tables.date_formats import iso_times
 from kerhrm.tables.dates import starts
 from kerhrm.tables.index import first_row
@@ -99,7 +99,7 @@ def column_kind(column: pd.Series) -> str:
         return "date"
     if dtype.kind == "m":
         return "duration"
-    values = plain(column)
+    values = by_content(column)
     if not types.is_object_dtype(dtype):
         return "number" if types.is_numeric_dtype(dtype) else "text"
     if types.is_float_dtype(values.dtype):
@@ -151,7 +151,7 @@ def indistinct(column: pd.Series) -> bool:
 def _days(column: pd.Series) -> np.ndarray:
     """Dates as days since 1970 (n,), whatever their unit; NaN: missing."""
     if types.infer_dtype(column, skipna=True) == "period":
-        column = plain(column)
+        column = by_content(column)
     if isinstance(column.dtype, pd.PeriodDtype):
         column = starts(column)
     if column.dtype.kind != "M":

@@ -18,7 +18,7 @@ from kerhrm.tables.arrays import (
     is_frame,
     is_number,
     merges,
-    plain,
+    without_masks,
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.column_names import check_names, other_columns
@@ -47,7 +47,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     if is_frame(X) and not isinstance(X, pd.DataFrame):
         check_cells(X, "X")
         doubtful += "O"  # objects may be times of day, which polars makes numbers
-    X = dense(plain(X, "X"))
+    X = dense(without_masks(X, "X"))
     names = list(getattr(X, "columns", ()))
     for name, count in Counter(names).items():
         if count > 1:

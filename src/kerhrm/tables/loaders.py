@@ -22,7 +22,7 @@ from torch.utils.data import (
 )
 
 from kerhrm.errors import InputTypeError, KerhrmError, shown
-from kerhrm.tables.arrays import family, plain
+from kerhrm.tables.arrays import family, without_masks
 
 #: what is read as a loader, or refused with its cure
 LOADERS = DataLoader, Dataset
@@ -243,12 +243,12 @@ def _points(batch: Any, number: int) -> tuple[np.ndarray, np.ndarray | None]:
             kind = f"shape {tuple(shape)}"
         problem = f"{where} has no points (batch, d): got {kind}"
         raise KerhrmError(problem, HINT)
-    array = np.asarray(plain(x, where))
+    array = np.asarray(without_masks(x, where))
     n, *point_shape = array.shape
     points = array.reshape(n, math.prod(point_shape))
     if y is None:
         return points, None
-    target = np.asarray(plain(y, f"the targets of batch {number}"))
+    target = np.asarray(without_masks(y, f"the targets of batch {number}"))
     if target.shape == (n, 1):
         target = target[:, 0]
     if target.shape != (n,):

@@ -17,7 +17,7 @@ from kerhrm.tables.arrays import (
     is_number,
     kind,
     merges,
-    plain,
+    without_masks,
 )
 from kerhrm.tables.cells import EXACT
 from kerhrm.tables.index import first_row
@@ -162,7 +162,7 @@ def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | 
         return None
     check_order(table, sample_weight, "sample_weight")
     hint = "give one number for each row, or leave it out to weigh all alike"
-    given = plain(sample_weight, "sample_weight")
+    given = without_masks(sample_weight, "sample_weight")
     try:
         weights = np.asarray(given)
         if weights.dtype.kind in "cmM" or any(map(has_underscore, weights.flat)):

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kerhrm.entries import of_others
+from kerhrm.entries import guarding_foreign_code
 from kerhrm.errors import FileError, KerhrmError, shortened, shown
 from kerhrm.files import write_text
 from kerhrm.methods.base import Method
@@ -194,7 +194,7 @@ def _imported(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with of_others():
+        with guarding_foreign_code():
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the file's code may do anything
         del sys.modules[name]

@@ -81,7 +81,7 @@ def results_of(cells: pd.DataFrame) -> list[str]:
     return results or metrics[:1]
 
 
-def main(cells: pd.DataFrame) -> pd.DataFrame:
+def headline_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells that a summary shows: the results, in rows of the methods' own
     criteria."""
     results = results_of(cells)
@@ -193,7 +193,7 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
     page that has two.
     """
     if kind == "latex":
-        cells = main(cells)
+        cells = headline_cells(cells)
     tables = []
     for metric in metrics_of(cells):
         metric_title = TITLES.get(metric, metric)
