@@ -14,7 +14,7 @@ from kerhrm_paper.evaluation.crossed import of_independent_seeds
 from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.command import command_of, contest_command
 from kerhrm_paper.reporting.options import RunOptions
-from kerhrm_paper.reporting.publish import facts
+from kerhrm_paper.reporting.publication import facts
 from kerhrm_paper.reporting.run import KEYS, Run
 from kerhrm_paper.runs import provenance
 

@@ -14,7 +14,7 @@ from kerhrm_paper.config.groups import unselected
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.config.views import Cell
-from kerhrm_paper.reporting.publish import PUBLISHED
+from kerhrm_paper.reporting.publication import PUBLISHED
 from kerhrm_paper.runs.costs import FILE, duration, planned, stored
 
 #: a job starts Python and PyTorch, however many fits it has

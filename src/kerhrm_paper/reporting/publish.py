@@ -1,12 +1,9 @@
 """Make a run, or some of its tables, the published ones."""
 
-import json
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -15,6 +12,7 @@ from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import atomic, write_text
 from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.reporting.options import RunOptions
+from kerhrm_paper.reporting.publication import PUBLISHED, facts, write_provenance
 from kerhrm_paper.reporting.publish_checks import (
     check_cells,
     check_idle,
@@ -24,12 +22,11 @@ from kerhrm_paper.reporting.publish_checks import (
     check_tables,
     check_target,
 )
+from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import BAND, COMPARISONS, Run
 from kerhrm_paper.runs import costs
-from kerhrm_paper.runs.provenance import check, digest, read
+from kerhrm_paper.runs.provenance import check
 
-#: preset of the published tables; others lie in a folder of their preset's name
-PUBLISHED = "fresh"
 #: files of several tables at once, with the start of these tables' names
 MADE_OF = {"choices.csv": "choices_", BAND: "as_printed_"}
 REPORT = "report.html"  #: that follows from all that is published
@@ -183,60 +180,6 @@ def publish(
     return target
 
 
-@contextmanager
-def restored_on_error(target: Path) -> Iterator[None]:
-    """Put a folder back as it was if what follows fails.
-
-    Raises FileError if that fails, too; it names the copy of what the folder held.
-    """
-    before = Path(mkdtemp(), "before")
-    try:
-        if target.is_dir():
-            shutil.copytree(target, before, ignore_dangling_symlinks=True)
-    except BaseException:
-        shutil.rmtree(before.parent, ignore_errors=True)
-        raise
-    try:
-        yield
-    except BaseException:
-        _put_back(before, target)
-        shutil.rmtree(before.parent, ignore_errors=True)
-        raise
-    shutil.rmtree(before.parent, ignore_errors=True)
-
-
-def _put_back(before: Path, target: Path) -> None:
-    """Give a folder the files of its copy, and no others.
-
-    What has not changed stays: the folder may be a link or a mount, which cannot be
-    removed, and a disk may be full.
-    """
-    try:
-        for path in sorted(target.rglob("*"), reverse=True):
-            earlier = before / path.relative_to(target)
-            if earlier.exists() or path.is_symlink():
-                continue
-            if path.is_dir():
-                path.rmdir()
-            else:
-                path.unlink()
-        for earlier in before.rglob("*"):
-            path = target / earlier.relative_to(before)
-            if not earlier.is_file():
-                continue
-            content = earlier.read_bytes()
-            if path.is_file() and path.read_bytes() == content:
-                continue
-            with atomic(path) as file:
-                file.write(content)
-        if target.is_dir() and not before.exists():
-            target.rmdir()
-    except OSError as error:
-        problem = f"cannot put {target} back as it was: {error.strerror or error}"
-        hint = f"what it held is in {before}: copy that back"
-        raise FileError(problem, hint) from error
-
-
 def _write(plan: Plan, files: Sequence[str]) -> None:
     """Copy files of a run, and make costs, report and provenance follow."""
     run = plan.run
@@ -297,7 +240,7 @@ def write_report(target: Path, root: Path) -> None:
 def _selected(run: Run, root: Path) -> list[list[Any]]:
     """The hyperparameters of the tables that the run's configuration knows.
 
-    None, if this version cannot read it.
+    Empty if this version cannot read the configuration.
     """
     try:
         config = RunOptions(run, root).config
@@ -305,38 +248,3 @@ def _selected(run: Run, root: Path) -> list[list[Any]]:
         return []
     known = [name for name in run.tables if name in config.tables]
     return config.selected(*known)
-
-
-def write_provenance(
-    target: Path,
-    tables: dict[str, Any],
-    written: Iterable[str],
-    again: dict[str, Any] | None = None,
-) -> None:
-    """Write ``provenance.json``.
-
-    What made each table, the digests of the files that are ``written`` now and of
-    those that were noted before and, of files that were computed ``again`` from the
-    published scores, what made them.
-    """
-    noted = Run(target).provenance.get("files") or {}
-    files = dict(noted)
-    for name in written:
-        files[name] = digest(target / name)
-    content: dict[str, Any] = {"tables": tables, "files": files}
-    if again is not None:
-        content["again"] = again
-    text = json.dumps(content, indent=1, sort_keys=True)
-    write_text(target / "provenance.json", f"{text}\n")
-
-
-def facts(run: Run, preset: str, table: str, file: str) -> dict[str, Any]:
-    """Preset and command of a table or study, and the :func:`origin` of its file."""
-    made: dict[str, Any] = {
-        "preset": preset,
-        "command": f"snakemake --cores 2 {table} --config preset={preset}",
-    }
-    record = read(run.folder, file) or {}
-    for key in ("commit", "python", "platform"):
-        made[key] = record.get(key)
-    return made

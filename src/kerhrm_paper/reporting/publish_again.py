@@ -18,14 +18,10 @@ from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest
 from kerhrm_paper.reporting.draw import table_figures
 from kerhrm_paper.reporting.figures import save
-from kerhrm_paper.reporting.publish import (
-    PUBLISHED,
-    REPORT,
-    restored_on_error,
-    write_provenance,
-    write_report,
-)
+from kerhrm_paper.reporting.publication import PUBLISHED, write_provenance
+from kerhrm_paper.reporting.publish import REPORT, write_report
 from kerhrm_paper.reporting.publish_checks import check_published
+from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.reporting.selection_figure import selection
 from kerhrm_paper.runs.origin import origin

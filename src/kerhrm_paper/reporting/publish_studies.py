@@ -12,13 +12,14 @@ from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import atomic, write_text
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.reporting.figures import save_png, style
-from kerhrm_paper.reporting.publish import facts, restored_on_error
+from kerhrm_paper.reporting.publication import facts
 from kerhrm_paper.reporting.publish_checks import (
     check_idle,
     check_made_of,
     check_published,
     check_target,
 )
+from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin

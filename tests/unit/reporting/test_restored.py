@@ -10,7 +10,7 @@ from folders import contents
 from refusals import refusal
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.reporting.publish import restored_on_error
+from kerhrm_paper.reporting.restored import restored_on_error
 
 
 def test_a_folder_is_put_back_where_it_cannot_be_removed(tmp_path: Path) -> None:
