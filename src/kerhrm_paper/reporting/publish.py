@@ -22,6 +22,7 @@ from kerhrm_paper.reporting.publish_checks import (
     check_tables,
     check_target,
 )
+from kerhrm_paper.reporting.publish_lock import publishing
 from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import BAND, COMPARISONS, Run
 from kerhrm_paper.runs import costs
@@ -141,7 +142,8 @@ def publish(
         than the run has now; if a table holds stand-ins for real data, a failed cell or
         other options than the preset's; if Snakemake is at work in the run, or it is
         one of ``kerhrm compete``; if the folder holds other files than published ones,
-        or some that were edited.  After any error the folder is as it was.
+        or some that were edited; if another process publishes there.  After any error
+        the folder is as it was.
     """
     preset = run.preset()
     is_whole = not tables and preset == PUBLISHED
@@ -170,13 +172,14 @@ def publish(
         if not run.has(name):
             problem = f"{run.folder / name} does not exist"
             raise FileError(problem, "make it with snakemake")
-    files = needed + plan.optional()
-    paths = [run.folder / name for name in files]
-    check(run.folder, paths)
-    check_made_of(run, files)
-    check_published(target, [*files, REPORT])
-    with restored_on_error(target):
-        _write(plan, files)
+    with publishing(reference):
+        files = needed + plan.optional()
+        paths = [run.folder / name for name in files]
+        check(run.folder, paths)
+        check_made_of(run, files)
+        check_published(target, [*files, REPORT])
+        with restored_on_error(target):
+            _write(plan, files)
     return target
 
 

@@ -21,6 +21,7 @@ from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.reporting.publication import PUBLISHED, write_provenance
 from kerhrm_paper.reporting.publish import REPORT, write_report
 from kerhrm_paper.reporting.publish_checks import check_published
+from kerhrm_paper.reporting.publish_lock import publishing
 from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.reporting.selection_figure import selection
@@ -52,13 +53,21 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     Raises
     ------
     KerhrmError
-        If nothing is published there, or a file that is not computed again was edited
-        since.  After any error the folder is as it was.
+        If nothing is published there, a file that is not computed again was edited
+        since, or another process publishes there.  After any error the folder is as it
+        was.
     """
-    run = Run(reference)
-    if not run.provenance:
+    if not Run(reference).provenance:
         problem = f"{reference} holds no published files"
         raise KerhrmError(problem, "name the folder that `kerhrm publish` has written")
+    with publishing(reference):
+        _compute_again(reference, root)
+    return reference
+
+
+def _compute_again(reference: Path, root: Path) -> None:
+    """Write what :func:`publish_again` does."""
+    run = Run(reference)
     tables = run.provenance.get("tables") or {}
     made: dict[str, Any] = dict(tables)
     spec = load_endpoints(root / "config" / "endpoints.yaml")
@@ -90,7 +99,6 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
         write_provenance(reference, made, files, again=noted)
         write_report(reference, root)
         write_provenance(reference, made, [REPORT], again=noted)
-    return reference
 
 
 def _write_band(run: Run, spec: Endpoints, paper: PaperValues) -> None:

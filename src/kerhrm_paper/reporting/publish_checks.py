@@ -9,6 +9,7 @@ import pandas as pd
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.evaluation.tables import FALLBACK
+from kerhrm_paper.reporting.publish_lock import LOCK, check_free
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, holder
@@ -31,8 +32,8 @@ def check_idle(run: Run) -> None:
 
 
 def check_target(target: Path, run: Run) -> None:
-    """Refuse a folder with files that are not published ones, such as a run's, and what
-    cannot be a folder."""
+    """Refuse a folder with files that are not published ones, such as a run's, what
+    cannot be a folder, and a folder that another process publishes to."""
     hint = "give --reference a new folder, or one of an earlier publish"
     folder_of_run = run.folder.resolve()
     place = target.resolve()
@@ -44,6 +45,7 @@ def check_target(target: Path, run: Run) -> None:
     for path in (target, *target.parents):
         if os.path.lexists(path) and not path.is_dir():
             raise KerhrmError(f"{path} is a file, not a folder", hint)
+    check_free(target)
     if target.is_dir() and not _is_publication(target):
         problem = f"{target} holds files that are not published ones"
         raise KerhrmError(problem, hint)
@@ -53,7 +55,9 @@ def _is_publication(folder: Path) -> bool:
     """Whether a folder is empty, or holds what was published, of one preset or more."""
     if Run(folder).provenance:
         return True
-    return all(path.is_dir() and Run(path).provenance for path in folder.iterdir())
+    # a process that was killed leaves its lock
+    paths = [path for path in folder.iterdir() if path.name != LOCK]
+    return all(path.is_dir() and Run(path).provenance for path in paths)
 
 
 def check_published(target: Path, written: Collection[str] = ()) -> None:

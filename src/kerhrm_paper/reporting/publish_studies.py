@@ -19,6 +19,7 @@ from kerhrm_paper.reporting.publish_checks import (
     check_published,
     check_target,
 )
+from kerhrm_paper.reporting.publish_lock import publishing
 from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.arrays import reading
@@ -56,16 +57,15 @@ def publish_studies(
         If a study is unknown, a file is missing or has changed since its job made it,
         or made it of others than the run has now, or a study has smoke sizes or
         stand-ins for real data; if Snakemake is at work in the run; if the folder holds
-        other files than published ones, or some that were edited.  After any error the
-        folder is as it was.
+        other files than published ones, or some that were edited; if another process
+        publishes there.  After any error the folder is as it was.
     """
     made = check_studies(run, target, names)
-    earlier = Run(target)
-    provenance = dict(earlier.provenance)
-    studies = provenance.get("studies") or {}
-    noted = provenance.get("files") or {}
-    digests = dict(noted)
-    with restored_on_error(target):
+    with publishing(target), restored_on_error(target):
+        provenance = dict(Run(target).provenance)
+        studies = provenance.get("studies") or {}
+        noted = provenance.get("files") or {}
+        digests = dict(noted)
         for file in _files(names):
             source = run.folder / file
             published = target / source.name
@@ -119,8 +119,16 @@ def draw_again(target: Path, root: Path = Path()) -> Path:
     -------
     Path
         The folder.  Figures of studies that lack a table stay as they are, and so does
-        all after any error, as where a table was edited since it was published.
+        all after any error, as where a table was edited since it was published, or
+        where another process publishes there.
     """
+    with publishing(target):
+        _draw_all(target, root)
+    return target
+
+
+def _draw_all(target: Path, root: Path) -> None:
+    """Write what :func:`draw_again` does."""
     pictures = []
     for declaration in STUDIES.values():
         pictures += [f"{name}.png" for name in declaration.figures]
@@ -142,7 +150,6 @@ def draw_again(target: Path, root: Path = Path()) -> Path:
         }
         record = provenance | {"files": digests, "again": again}
         _note(target, record)
-    return target
 
 
 def _draw(declaration: Declaration, target: Path) -> list[str]:

@@ -8,6 +8,7 @@ from tempfile import mkdtemp
 
 from kerhrm.errors import FileError
 from kerhrm.files import atomic
+from kerhrm_paper.reporting.publish_lock import LOCK
 
 
 @contextmanager
@@ -17,9 +18,12 @@ def restored_on_error(target: Path) -> Iterator[None]:
     Raises FileError if that fails, too; it names the copy of what the folder held.
     """
     before = Path(mkdtemp(), "before")
+    no_lock = shutil.ignore_patterns(LOCK)
     try:
         if target.is_dir():
-            shutil.copytree(target, before, ignore_dangling_symlinks=True)
+            shutil.copytree(
+                target, before, ignore=no_lock, ignore_dangling_symlinks=True
+            )
     except BaseException:
         shutil.rmtree(before.parent, ignore_errors=True)
         raise
@@ -33,7 +37,7 @@ def restored_on_error(target: Path) -> Iterator[None]:
 
 
 def _put_back(before: Path, target: Path) -> None:
-    """Give a folder the files of its copy, and no others.
+    """Give a folder the files of its copy, and no others but a lock.
 
     What has not changed stays: the folder may be a link or a mount, which cannot be
     removed, and a disk may be full.
@@ -41,7 +45,7 @@ def _put_back(before: Path, target: Path) -> None:
     try:
         for path in sorted(target.rglob("*"), reverse=True):
             earlier = before / path.relative_to(target)
-            if earlier.exists() or path.is_symlink():
+            if earlier.exists() or path.is_symlink() or path.name == LOCK:
                 continue
             if path.is_dir():
                 path.rmdir()
