@@ -1,7 +1,7 @@
 """What ``provenance.json`` says of published files."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +14,26 @@ PUBLISHED = "fresh"
 
 
 def write_provenance(
-    target: Path,
-    tables: dict[str, Any],
-    written: Iterable[str],
-    again: dict[str, Any] | None = None,
+    target: Path, written: Iterable[str], changes: Mapping[str, Any]
 ) -> None:
-    """Write ``provenance.json``.
+    """Write ``provenance.json``: what it says already, but for what has changed.
 
-    What made each table, the digests of the files that are ``written`` now and of
-    those that were noted before and, of files that were computed ``again`` from the
-    published scores, what made them.
+    Parameters
+    ----------
+    target : path
+        Folder of the published files.
+    written : iterable of str
+        Files that are written now, whose digests are noted.
+    changes : mapping
+        Keys of the record with their new values, such as ``tables``, what made each
+        table, ``studies`` likewise, or ``again``, what made files that were computed
+        again from the published scores.  A key whose value is None goes.
     """
-    noted = Run(target).provenance.get("files") or {}
-    files = dict(noted)
-    for name in written:
-        files[name] = digest(target / name)
-    content: dict[str, Any] = {"tables": tables, "files": files}
-    if again is not None:
-        content["again"] = again
+    record = dict(Run(target).provenance)
+    noted = record.get("files") or {}
+    digests = {name: digest(target / name) for name in written}
+    record |= {**changes, "files": {**noted, **digests}}
+    content = {key: value for key, value in record.items() if value is not None}
     text = json.dumps(content, indent=1, sort_keys=True)
     write_text(target / "provenance.json", f"{text}\n")
 

@@ -190,7 +190,6 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
     preset = run.preset()
     before = Run(target).provenance
     made = before.get("tables") or {}
-    again = None if plan.is_whole else before.get("again")
     for table in plan.tables:
         made[table] = facts(run, preset, table, f"tables/{table}.csv")
     for name in files:
@@ -198,11 +197,14 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
             content = (run.folder / name).read_bytes()
             handle.write(content)
     _write_costs(plan)
-    write_provenance(target, made, files, again)
+    changes: dict[str, Any] = {"tables": made}
+    if plan.is_whole:
+        changes["again"] = None
+    write_provenance(target, files, changes)
     if plan.is_apart:
         return
     write_report(target, plan.root)
-    write_provenance(target, made, [REPORT], again)
+    write_provenance(target, [REPORT], {})
 
 
 def _write_costs(plan: Plan) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -68,8 +67,6 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
 def _compute_again(reference: Path, root: Path) -> None:
     """Write what :func:`publish_again` does."""
     run = Run(reference)
-    tables = run.provenance.get("tables") or {}
-    made: dict[str, Any] = dict(tables)
     spec = load_endpoints(root / "config" / "endpoints.yaml")
     grid_tables = spec.band.tables.values()
     has_grid = {*grid_tables} <= {*run.tables}
@@ -96,9 +93,9 @@ def _compute_again(reference: Path, root: Path) -> None:
             claims = evaluate(reference, PUBLISHED)
         text = claims.to_csv(index=False, float_format="%.6g")
         write_text(reference / "claims.csv", text)
-        write_provenance(reference, made, files, again=noted)
+        write_provenance(reference, files, {"again": noted})
         write_report(reference, root)
-        write_provenance(reference, made, [REPORT], again=noted)
+        write_provenance(reference, [REPORT], {})
 
 
 def _write_band(run: Run, spec: Endpoints, paper: PaperValues) -> None:

@@ -1,7 +1,6 @@
 """Make tables and figures of studies the published ones: results/study."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,10 @@ import pandas as pd
 
 from kerhrm.entries import load_entry
 from kerhrm.errors import FileError, KerhrmError
-from kerhrm.files import atomic, write_text
+from kerhrm.files import atomic
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.reporting.figures import save_png, style
-from kerhrm_paper.reporting.publication import facts
+from kerhrm_paper.reporting.publication import facts, write_provenance
 from kerhrm_paper.reporting.publish_checks import (
     check_idle,
     check_made_of,
@@ -24,7 +23,7 @@ from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin
-from kerhrm_paper.runs.provenance import check, digest
+from kerhrm_paper.runs.provenance import check
 from kerhrm_paper.studies.registry import STUDIES, TARGET, Declaration
 
 FOLDER = "studies"  #: in a run
@@ -62,18 +61,13 @@ def publish_studies(
     """
     made = check_studies(run, target, names)
     with publishing(target), restored_on_error(target):
-        provenance = dict(Run(target).provenance)
-        studies = provenance.get("studies") or {}
-        noted = provenance.get("files") or {}
-        digests = dict(noted)
-        for file in _files(names):
-            source = run.folder / file
-            published = target / source.name
-            with atomic(published) as handle:
+        copied = [run.folder / file for file in _files(names)]
+        for source in copied:
+            with atomic(target / source.name) as handle:
                 handle.write(source.read_bytes())
-            digests[published.name] = digest(published)
-        record = provenance | {"studies": studies | made, "files": digests}
-        _note(target, record)
+        studies = Run(target).provenance.get("studies") or {}
+        changes = {"studies": {**studies, **made}}
+        write_provenance(target, [source.name for source in copied], changes)
     return target
 
 
@@ -132,24 +126,19 @@ def _draw_all(target: Path, root: Path) -> None:
     pictures = []
     for declaration in STUDIES.values():
         pictures += [f"{name}.png" for name in declaration.figures]
-    provenance = dict(Run(target).provenance)
-    noted = provenance.get("files") or {}
+    noted = Run(target).provenance.get("files") or {}
     gone = [name for name in noted if not Run(target).has(name)]
     check_published(target, [*pictures, *gone])
-    digests = dict(provenance.get("files") or {})
     drawn: list[str] = []
     with restored_on_error(target):
         for declaration in STUDIES.values():
             drawn += _draw(declaration, target)
-        for file in drawn:
-            digests[file] = digest(target / file)
         again = {
             "command": f"kerhrm publish {target} --again",
             "files": drawn,
             **origin(root),
         }
-        record = provenance | {"files": digests, "again": again}
-        _note(target, record)
+        write_provenance(target, drawn, {"again": again})
 
 
 def _draw(declaration: Declaration, target: Path) -> list[str]:
@@ -174,11 +163,6 @@ def _rows(path: Path) -> pd.DataFrame:
     """Rows of a study's table."""
     with reading(path):
         return pd.read_csv(path)
-
-
-def _note(target: Path, record: Mapping[str, Any]) -> None:
-    text = json.dumps(record, indent=1, sort_keys=True)
-    write_text(target / "provenance.json", text + "\n")
 
 
 def files_of(name: str) -> list[str]:

@@ -204,6 +204,30 @@ def test_a_new_table_notes_its_own_files_alone(
     assert {*after} - {*before} == of_study | {"tables/study-comparisons.csv"}
 
 
+def test_tables_leave_what_is_noted_of_studies(
+    tmp_path: Path, run: Run, study: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table takes no study from a folder that has both; nor do figures."""
+    monkeypatch.setattr(publish_again, "evaluate", lambda *_: pd.DataFrame())
+    target = publish(run, tmp_path / "published", root=ROOT)
+    file = target / "provenance.json"
+    noted = json.loads(file.read_text())
+    noted["studies"] = {"study_drift": {"commit": "of the study"}}
+    file.write_text(json.dumps(noted))
+    publish_again.publish_again(target, ROOT)
+    computed = Run(target).provenance
+    assert computed == noted | {"files": computed["files"], "again": computed["again"]}
+    publish(study, target, ["study"], ROOT)
+    with_table = Run(target).provenance
+    assert {*with_table["tables"]} == {"table1", "study"}
+    for key in ("studies", "again"):
+        assert with_table[key] == computed[key]
+    publish(run, target, root=ROOT)  # whose files are those of the run again
+    whole = Run(target).provenance
+    assert whole["studies"] == noted["studies"]
+    assert "again" not in whole
+
+
 def test_a_published_file_that_is_gone_is_missed(
     tmp_path: Path, run: Run, study: Run
 ) -> None:
