@@ -3,6 +3,7 @@ options, verify, publish, cost, claims and compete."""
 
 import argparse
 import contextlib
+import errno
 import io
 import os
 import signal
@@ -15,7 +16,8 @@ from typing import Any, NoReturn
 
 import kerhrm
 from kerhrm import check_command
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shortened
+from kerhrm.files import cure
 from kerhrm.parsers import Once, Parser, PrintCompletion
 
 #: adds a command: its name, function and description
@@ -43,26 +45,69 @@ OF_PAPER = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error that the user can correct is one line and status 1."""
     _keep_names_readable()
+    output = _Output(sys.stdout)
+    shown: Any = None if sys.stdout is None else output
     try:
-        options = _parser().parse_args(arguments)
-        with _ended_by_signals():
-            status = int(options.command(options) or 0)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        with contextlib.redirect_stdout(shown):
+            options = _parser().parse_args(arguments)
+            with _ended_by_signals():
+                status = int(options.command(options) or 0)
+            if sys.stdout is not None:
+                sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader, as head, has seen enough
-        _leave_stdout()
-        return 0
     except KerhrmError as error:
         print(f"kerhrm: error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        _leave_stdout()
-        text = f"the output cannot be written ({error.strerror or error})"
-        print(f"kerhrm: error: {text}; free disk space", file=sys.stderr)
+        text = _of_system(error)
+        if error is output.error:
+            _leave_stdout()
+            if isinstance(error, BrokenPipeError):  # the reader has seen enough
+                return 0
+            text = f"the output cannot be written ({error.strerror or error})"
+            text += "; free disk space"
+        print(f"kerhrm: error: {text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+class _Output:
+    """Standard output that keeps its error, to tell it from those of files."""
+
+    def __init__(self, stream: Any) -> None:
+        self.error: OSError | None = None
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with self._noting():
+            return int(self._stream.write(text))
+
+    def flush(self) -> None:
+        with self._noting():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = error
+            raise
+
+
+def _of_system(error: OSError) -> str:
+    """What the system refuses, where, and a cure, in one line."""
+    reason = shortened(error.strerror or str(error))
+    if error.filename is not None:
+        return f"{error.filename}: {reason}; {cure(error)}"
+    if error.errno == errno.ENOENT:  # of os.getcwd
+        problem = f"the current folder does not exist ({reason})"
+        return f"{problem}; cd to one that does"
+    return f"{reason}; {cure(error)}"
 
 
 @contextlib.contextmanager

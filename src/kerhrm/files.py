@@ -6,6 +6,7 @@ the umask.
 """
 
 import contextlib
+import errno
 import gzip
 import os
 import uuid
@@ -17,6 +18,18 @@ from kerhrm.errors import FileError
 
 File = str | os.PathLike[str]
 PART = ".part"  #: ending of files that are not complete
+#: what helps where the system refuses a path
+CURES = {
+    errno.EACCES: "make it readable, and the folders above it",
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.ENOENT: "give the path of something that exists",
+    errno.ENOSPC: "free disk space",
+}
+
+
+def cure(error: OSError) -> str:
+    """What helps against an error of the system."""
+    return CURES.get(error.errno or 0, "check the path, and the disk that it is on")
 
 
 def visible(folder: Path, pattern: str) -> list[Path]:

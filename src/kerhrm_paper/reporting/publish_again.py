@@ -24,6 +24,7 @@ from kerhrm_paper.reporting.publish_lock import publishing
 from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import BAND, Run
 from kerhrm_paper.reporting.selection_figure import selection
+from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin
 
 #: of :func:`kerhrm_paper.evaluation.tables.load_paper_values`
@@ -71,7 +72,9 @@ def _compute_again(reference: Path, root: Path) -> None:
     grid_tables = spec.band.tables.values()
     has_grid = {*grid_tables} <= {*run.tables}
     files = [BAND, *FILES] if has_grid else [*FILES]
-    pictures = visible(reference / "figures", "*.png")
+    figures = reference / "figures"
+    with reading(figures):
+        pictures = visible(figures, "*.png")
     files += [f"figures/{path.name}" for path in pictures]
     check_published(reference, [*files, REPORT])
     noted = {

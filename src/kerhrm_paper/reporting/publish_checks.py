@@ -46,7 +46,7 @@ def check_target(target: Path, run: Run) -> None:
         if os.path.lexists(path) and not path.is_dir():
             raise KerhrmError(f"{path} is a file, not a folder", hint)
     check_free(target)
-    if target.is_dir() and not _is_publication(target):
+    if os.path.isdir(target) and not _is_publication(target):
         problem = f"{target} holds files that are not published ones"
         raise KerhrmError(problem, hint)
 

@@ -58,7 +58,7 @@ class Run:
     def provenance(self) -> Mapping[str, Any]:
         """What made the published tables; empty for a run that is not published."""
         path = self.folder / "provenance.json"
-        if not path.exists():
+        if not self.has(path.name):
             return {}
         return self._note(path.name, PUBLICATION)  # JSON is YAML
 
@@ -85,7 +85,8 @@ class Run:
     def tables(self) -> list[str]:
         """Names of the tables: those of the paper first."""
         folder = self.folder / "tables"
-        files = visible(folder, "*.csv")
+        with reading(folder):
+            files = visible(folder, "*.csv")
         stems = [path.stem for path in files]
         names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
         return sorted(names, key=_place)
@@ -160,7 +161,9 @@ class Run:
 
     def has(self, name: str) -> bool:
         """Whether a file is there."""
-        return (self.folder / name).exists()
+        path = self.folder / name
+        with reading(path):
+            return path.exists()
 
     def check_unchanged(self, *names: str) -> None:
         """Refuse files that are not as the publication, or their job, has left them.

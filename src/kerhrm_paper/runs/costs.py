@@ -52,7 +52,9 @@ def measured(run: Path) -> pd.DataFrame:
     """
     rows = []
     folder = run / BENCHMARKS
-    for path in visible(folder, "**/*.tsv"):
+    with reading(folder):
+        paths = visible(folder, "**/*.tsv")
+    for path in paths:
         relative = path.relative_to(folder)
         name = relative.with_suffix("")
         rule, *place = name.parts
@@ -86,9 +88,9 @@ def _is_outdated(run: Path, place: Sequence[str]) -> bool:
 
 def stored(path: Path) -> pd.DataFrame:
     """Costs that ``kerhrm publish`` has written; none where there is no such file."""
-    if not path.exists():
-        return pd.DataFrame(columns=COLUMNS)
     with reading(path, f"git restore {path}"):
+        if not path.exists():
+            return pd.DataFrame(columns=COLUMNS)
         costs = pd.read_csv(path, sep="\t", keep_default_na=False)
         costs = costs[COLUMNS]
         return costs.astype({"seconds": float, "memory_mb": float})
