@@ -66,7 +66,7 @@ def _locked(folder: Path) -> Iterator[None]:
         problem = f"cannot write {folder}: {cause.strerror}"
         raise FileError(problem, error.hint) from error
     if lock is None:
-        raise _at_work(folder, holder(path))
+        raise _at_work(folder, holder(path) or "another process")
     try:
         yield
     finally:
@@ -75,7 +75,7 @@ def _locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _at_work(folder: Path, who: str | None) -> KerhrmError:
+def _at_work(folder: Path, who: str) -> KerhrmError:
     """Error of a folder that another process publishes to."""
     problem = f"kerhrm publish is at work in {folder} ({who})"
     return KerhrmError(problem, "wait until it has ended, or stop it")
