@@ -219,13 +219,16 @@ class OwnTable(Options):
 
     def _check_enormous(self, rows: "pd.DataFrame") -> None:
         """Refuse numbers that no estimator takes, in columns that are used."""
+        from kerhrm.tables.index import first_row
+
         unused = {self.group, *self.drop, *self.categorical}
         for name, column in rows.select_dtypes("float").items():
             enormous = column.abs() >= LARGEST
             if name in unused or not enormous.any():
                 continue
-            row = enormous.idxmax()
-            problem = f"column {name!r} holds {column[row]:g} in row {row}"
+            value = column[enormous].iloc[0]
+            where = first_row(enormous, column)
+            problem = f"column {name!r} holds {value:g} in {where}"
             hint = "correct or empty the cell"
             if name != self.target:
                 hint += f", or leave the column out: drop={name}"
@@ -233,12 +236,15 @@ class OwnTable(Options):
 
     def _check_every_group(self, column: "pd.Series[Any]") -> None:
         """Refuse rows without a group, whose errors would stand nowhere."""
+        from kerhrm.tables.index import first_row
+        from kerhrm.tables.wording import counted
+
         is_missing = column.isna()
         if is_missing.any():
-            first = 1 + int(is_missing.to_numpy().argmax())
-            problem = f"group={self.group}: {int(is_missing.sum())} rows have none"
-            hint = "give each row a group, or leave group out"
-            raise KerhrmError(f"{problem}, the first is row {first}", hint)
+            empty = counted(int(is_missing.sum()))
+            first = first_row(is_missing, column)
+            problem = f"group={self.group} is empty in {empty}, the first is {first}"
+            raise KerhrmError(problem, "give each row a group, or leave group out")
 
     def _check_groups(self, column: "pd.Series[Any]") -> None:
         """Refuse groups to hold out that no row has, or that are all there are."""

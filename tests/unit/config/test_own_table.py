@@ -256,9 +256,21 @@ def test_what_the_rows_do_not_fit_is_refused_with_a_cure(
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
-        ("pay", np.inf, "t.csv: column 'pay' holds inf in row 3; correct or empty the"),
-        ("size", -np.inf, "'size' holds -inf in row 3; correct or empty the cell, or"),
-        ("size", 1e25, "holds 1e+25 in row 3; .*, or leave the column out: drop=size"),
+        (
+            "pay",
+            np.inf,
+            "t.csv: column 'pay' holds inf in index 3; correct or empty the",
+        ),
+        (
+            "size",
+            -np.inf,
+            "'size' holds -inf in index 3; correct or empty the cell, or",
+        ),
+        (
+            "size",
+            1e25,
+            "holds 1e+25 in index 3; .*, or leave the column out: drop=size",
+        ),
     ],
 )
 def test_numbers_that_no_estimator_takes_are_refused(
@@ -375,8 +387,25 @@ def test_its_keys_are_no_part_of_the_run(load: Load, tmp_path: Path) -> None:
     assert config.threads == 2
 
 
-def test_rows_without_a_group_are_refused_at_once(csv: str) -> None:
+@pytest.mark.parametrize(
+    ("without_group", "told"),
+    [
+        ([4, 6, 7], "is empty in 2 rows, the first is index 4; give each row a group"),
+        ([3, 5], "is empty in 1 row, the first is index 5; give each row a group"),
+    ],
+)
+def test_rows_without_a_group_are_refused_at_once(
+    csv: str, without_group: list[int], told: str
+) -> None:
+    """Rows 3 and 7 have no target and are not used; they count, too."""
     table = FRAME.copy()
-    table.loc[[1, 6], "area"] = None
-    with refusal("group=area: 2 rows have none, the first is row 2; give each row a"):
+    table.loc[without_group, "area"] = None
+    with refusal(f"^group=area {told}"):
         read(csv, group="area").check(table)
+
+
+def test_a_cell_is_named_by_its_row_in_the_file(csv: str) -> None:
+    table = FRAME.assign(size=0.5)
+    table.loc[5, "size"] = np.inf
+    with refusal("'size' holds inf in index 5"):
+        read(csv).check(table)
