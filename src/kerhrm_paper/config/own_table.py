@@ -30,6 +30,7 @@ from kerhrm_paper.config.mark import HARMLESS
 from kerhrm_paper.runs import provenance
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 FLAG = re.compile(r"(?<!\S)--[a-z]")  #: an option of ``kerhrm check`` in a hint
@@ -175,6 +176,10 @@ class OwnTable(Options):
 
     def check(self, table: "pd.DataFrame") -> None:
         """Refuse keys that the table's columns and rows do not fit."""
+        import numpy as np
+
+        from kerhrm.tables.columns import texts
+
         names = map(str, table.columns)
         self._check_columns(list(names))
         has_value = table[self.target].notna()
@@ -187,10 +192,9 @@ class OwnTable(Options):
         if self.group is not None:
             self._check_every_group(rows[self.group])
         if self.held_out:
-            groups = rows[self.group]
+            groups = texts(rows[self.group])
             self._check_groups(groups)
-            names = groups.astype(str)
-            is_held_out = names.isin(self.held_out)
+            is_held_out = np.isin(groups, self._held_out_groups())
             learned = target[~is_held_out]
         self._check_inputs(table)
         self._check_enormous(rows)
@@ -246,19 +250,25 @@ class OwnTable(Options):
             problem = f"group={self.group} is empty in {empty}, the first is {first}"
             raise KerhrmError(problem, "give each row a group, or leave group out")
 
-    def _check_groups(self, column: "pd.Series[Any]") -> None:
+    def _held_out_groups(self) -> list[str]:
+        """Groups to hold out, spelled as those of a column: 2001.0 is 2001."""
+        from kerhrm.tables.cells import text_of
+
+        return [text_of(name) for name in self.held_out]
+
+    def _check_groups(self, groups: "np.ndarray") -> None:
         """Refuse groups to hold out that no row has, or that are all there are."""
-        names = column.astype(str)
-        groups = sorted(names.unique())
-        for name in self.held_out:
-            if name not in groups:
-                hint = nearest(name, groups)
-                spellings = {group.casefold() for group in groups}
-                if len(groups) <= MANY and name.casefold() not in spellings:
-                    hint = known_are(groups)
-                problem = f"held_out={name}: no row has this {self.group}"
-                raise KerhrmError(problem, _as_list("held_out", name, groups) or hint)
-        if set(groups) <= set(self.held_out):
+        held_out = self._held_out_groups()
+        known = sorted(set(groups))
+        for given, group in zip(self.held_out, held_out, strict=True):
+            if group not in known:
+                hint = nearest(group, known)
+                spellings = {name.casefold() for name in known}
+                if len(known) <= MANY and group.casefold() not in spellings:
+                    hint = known_are(known)
+                problem = f"held_out={given}: no row has this {self.group}"
+                raise KerhrmError(problem, _as_list("held_out", given, known) or hint)
+        if set(known) <= set(held_out):
             problem = f"held_out={', '.join(self.held_out)}: no other group is left"
             raise KerhrmError(problem, "hold fewer out")
 

@@ -409,3 +409,20 @@ def test_a_cell_is_named_by_its_row_in_the_file(csv: str) -> None:
     table.loc[5, "size"] = np.inf
     with refusal("'size' holds inf in index 5"):
         read(csv).check(table)
+
+
+@pytest.mark.parametrize("held_out", [2001, "2001", 2001.0])
+def test_a_missing_cell_changes_the_name_of_no_group(csv: str, held_out: Any) -> None:
+    """The cell is of a row without a target, which is not used."""
+    years = np.tile([2000, 2001], 20)
+    table = FRAME.assign(year=years)
+    keys = {"group": "year", "held_out": held_out}
+    read(csv, **keys).check(table)
+    table["year"] = table["year"].astype(float)
+    table.loc[3, "year"] = None
+    read(csv, **keys).check(table)
+    with refusal("held_out=2003: no row has this year; .* 2000, 2001$"):
+        read(csv, group="year", held_out=2003).check(table)
+    both = {"group": "year", "held_out": [2000, held_out]}
+    with refusal("no other group is left"):
+        read(csv, **both).check(table)

@@ -1,0 +1,47 @@
+"""The notebook of your own table holds out the groups that the plan has accepted."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[3]
+N_CODE_CELLS = 3  #: parameters, the table, and its rows that train and test
+
+
+def rows_of_notebook(**parameters: Any) -> dict[str, Any]:
+    """Variables of the notebook behind its cells that read and split the table."""
+    page = nbformat.read(ROOT / "notebooks/own_table.ipynb", as_version=4)
+    cells = [cell for cell in page.cells if cell.cell_type == "code"]
+    given, *others = cells[:N_CODE_CELLS]
+    variables: dict[str, Any] = {}
+    exec(given.source, variables)
+    variables |= parameters
+    for cell in others:
+        exec(cell.source, variables)
+    return variables
+
+
+@pytest.mark.parametrize("held_out", [["2001"], [2001], [2001.0], ["2001.0"]])
+def test_a_missing_cell_changes_the_name_of_no_group(
+    tmp_path: Path, held_out: list[Any]
+) -> None:
+    """The cell is of a row without a target; it makes floats of the years."""
+    random = np.random.default_rng(0)
+    years = np.tile([2000, 2001, 2002], 20)
+    table = pd.DataFrame({"x": random.normal(size=60), "year": years})
+    table["y"] = random.normal(size=60)
+    table.loc[4, ["year", "y"]] = None
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    names = rows_of_notebook(
+        path=str(path), target="y", group="year", held_out=held_out
+    )
+    is_2001 = table["year"] == 2001
+    of_2001 = table.index[is_2001]
+    assert set(names["groups"]) == {"2000", "2001", "2002"}
+    assert set(of_2001) <= set(names["test"].index)
+    assert not set(of_2001) & set(names["train"].index)
