@@ -20,9 +20,9 @@ from kerhrm.tables.columns import texts
 from kerhrm.tables.copies import split
 from kerhrm.tables.encoder import table_encoder
 from kerhrm.tables.polars import of_pandas
+from kerhrm.tables.shares import TEST_SHARE
 from kerhrm.tables.wording import counted
 
-TEST_SHARE = 0.3
 MOST_DOUBTS = 5  #: columns that the line on odd ones names
 
 

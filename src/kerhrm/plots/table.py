@@ -12,6 +12,7 @@ from kerhrm.options import Task
 from kerhrm.tables.arrays import column
 from kerhrm.tables.data import read_features
 from kerhrm.tables.labels import read_labels
+from kerhrm.tables.oddities import is_regression
 from kerhrm.tables.targets import read_target
 
 
@@ -99,9 +100,7 @@ def _task(model: Any, y: Any) -> Task:
     if isinstance(model, BaseEstimator):
         return "classification" if is_classifier(model) else "regression"
     target = pd.Series(column(y, "y"))
-    numeric = pd.api.types.is_numeric_dtype(target)
-    several = numeric and target.nunique() > 2
-    return "regression" if several else "classification"
+    return "regression" if is_regression(target) else "classification"
 
 
 def _given_environments(model: Any) -> Any:

@@ -15,6 +15,7 @@ from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.randomness import stream
 from kerhrm.tables.distinct import DistinctRows
+from kerhrm.tables.shares import validation_size
 
 
 @dataclass(frozen=True)
@@ -178,9 +179,7 @@ def split(
     """
     check_fraction(fraction)
     random = stream(0, "validation")
-    rounded = round(fraction * n)
-    at_least_one = max(1, rounded)
-    size = min(at_least_one, n - 2)
+    size = validation_size(n, fraction)
     n_rarest = n
     if classes is not None:
         n_rarest = min(np.bincount(classes))

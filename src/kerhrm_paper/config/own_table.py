@@ -24,6 +24,7 @@ from kerhrm.options import (
     misfit,
     option,
 )
+from kerhrm.tables.shares import TEST_SHARE, validation_size
 from kerhrm_paper.config.config import page_name
 from kerhrm_paper.config.fields import matching, nearest
 from kerhrm_paper.config.mark import HARMLESS
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 FLAG = re.compile(r"(?<!\S)--[a-z]")  #: an option of ``kerhrm check`` in a hint
 MAX_SEED = 2**32 - 1
-TEST_SHARE = 0.3
-VALIDATION_SHARE = 0.2  #: of the training rows; the estimators' default
 
 
 def _text(value: Any) -> Any:
@@ -289,9 +288,11 @@ class OwnTable(Options):
         """Refuse a target that does not fit the task."""
         import pandas as pd
 
+        from kerhrm.tables.oddities import is_regression
+
         n_values = target.nunique()
         is_numeric = pd.api.types.is_numeric_dtype(target)
-        looks = "regression" if is_numeric and n_values > 2 else "classification"
+        looks = "regression" if is_regression(target) else "classification"
         task = self.task or looks
         given = f"task={task}: " if self.task else ""
         must = f"{given}target={self.target} must hold"
@@ -340,9 +341,11 @@ class OwnTable(Options):
 
 def _left(n: int, test_share: float) -> tuple[int, int]:
     """Rows of n that are left for training, and the environments that these allow."""
+    from kerhrm.estimators.kerhrm import KerHRMRegressor
+
     n_training = n - math.ceil(test_share * n)
-    n_validation = max(1, round(VALIDATION_SHARE * n_training))
-    n_validation = min(n_validation, n_training - 2)
+    estimator = KerHRMRegressor()
+    n_validation = validation_size(n_training, estimator.validation_fraction)
     n_learning = max(0, n_training - n_validation)
     return n_training, n_learning // 2
 
