@@ -147,18 +147,20 @@ def own_table():
     if asked and not given:
         raise WorkflowError(f"own_table needs a table; write {example}")
     if COMMAND and given and not asked:
-        keys = ", ".join(given)
-        raise WorkflowError(f"only own_table has the keys {keys}; write {example}")
+        names = ", ".join(given)
+        raise WorkflowError(f"only own_table has the keys {names}; write {example}")
     if not given:
         return {}
     from kerhrm_paper.config.own_table import OwnTable, check_changes
 
     if COMMAND and COMMAND.targets == ["own_table"]:
         checked(check_changes, CONFIG.resolved.sources.changes)
-    table = checked(OwnTable.read, given, CONFIG.run)
+    keys = checked(OwnTable.read, given, CONFIG.run)
     if asked:  # not in each job again
-        checked(table.check_file)
-    return table.model_dump(exclude_unset=True)
+        from kerhrm_paper.config.own_table_rows import check_file
+
+        checked(check_file, keys)
+    return keys.model_dump(exclude_unset=True)
 
 
 OWN_TABLE = own_table()

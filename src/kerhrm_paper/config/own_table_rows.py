@@ -1,0 +1,239 @@
+"""Do the keys of the target ``own_table`` fit the columns and rows of its file?
+
+The library's rules for rows import PyTorch, so a plan imports this only if it is asked
+for the table.
+"""
+
+import math
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.errors import MANY, KerhrmError, known_are, shown
+from kerhrm.estimators.kerhrm import KerHRMRegressor
+from kerhrm.given import LARGEST
+from kerhrm.tables.cells import text_of
+from kerhrm.tables.columns import columns_that_name_rows, none_left, texts
+from kerhrm.tables.csv import read_names, read_table
+from kerhrm.tables.index import first_row
+from kerhrm.tables.oddities import is_regression
+from kerhrm.tables.shares import TEST_SHARE, validation_size
+from kerhrm.tables.wording import counted
+from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.own_table import OwnTable
+
+FLAG = re.compile(r"(?<!\S)--[a-z]")  #: an option of ``kerhrm check`` in a hint
+
+
+def check_file(keys: OwnTable) -> None:
+    """Refuse a file that is no table, and keys that its rows do not fit.
+
+    Raises KerhrmError, in one line.
+    """
+    path = Path(keys.csv)
+    try:
+        _check_columns(keys, read_names(path))
+        check_table(keys, read_table(path))
+    except KerhrmError as error:
+        raise _without_flags(keys, error) from error
+
+
+def check_table(keys: OwnTable, table: pd.DataFrame) -> None:
+    """Refuse keys that the table's columns and rows do not fit.
+
+    Raises KerhrmError, in one line.
+    """
+    columns = [str(column) for column in table.columns]
+    _check_columns(keys, columns)
+    has_value = table[keys.target].notna()
+    rows = table[has_value]
+    if rows.empty:
+        problem = f"target={keys.target}: no row has a value"
+        raise KerhrmError(problem, "choose another column")
+    target = rows[keys.target]
+    learned = target
+    if keys.group is not None:
+        _check_every_group(keys, rows[keys.group])
+    if keys.held_out:
+        groups = texts(rows[keys.group])
+        _check_groups(keys, groups)
+        is_held_out = np.isin(groups, _held_out_groups(keys))
+        learned = target[~is_held_out]
+    _check_inputs(keys, table)
+    _check_enormous(keys, rows)
+    _check_constant(keys, learned)
+    _check_target(keys, target)
+    _check_size(keys, len(learned))
+
+
+def _without_flags(keys: OwnTable, error: KerhrmError) -> KerhrmError:
+    """The error with a hint that own_table can follow: it has no --encoding."""
+    hint = error.hint
+    if not FLAG.search(hint or ""):
+        return error
+    command = f"kerhrm check {shlex.quote(keys.csv)}"
+    cure = "save it in UTF-8 with commas between cells and decimal points"
+    return KerhrmError(error.problem, f"{cure}, or use {command}, there {hint}")
+
+
+def _check_columns(keys: OwnTable, columns: list[str]) -> None:
+    """Refuse names of columns that are not there."""
+    for key in ("target", "group", "categorical", "drop"):
+        given = getattr(keys, key) or []
+        if isinstance(given, str):
+            given = [given]
+        for name in given:
+            if name not in columns:
+                problem = f"{key}={name}: {keys.csv} has no such column"
+                hint = _write_as_list(key, name, columns) or nearest(name, columns)
+                raise KerhrmError(problem, hint)
+
+
+def _check_inputs(keys: OwnTable, table: pd.DataFrame) -> None:
+    """Refuse a table of which no column is left to predict from."""
+    unused = {keys.target, keys.group, *keys.drop}
+    used = [column for column in table.columns if column not in unused]
+    if used:
+        as_text = {column: str for column in keys.categorical if column in used}
+        names_rows = columns_that_name_rows(table[used].astype(as_text))
+        if len(names_rows) == len(used):
+            error = none_left(names_rows)
+            raise KerhrmError(f"csv={keys.csv}: {error.problem}", error.hint)
+        return
+    problem = f"no column of {keys.csv} is left to predict from"
+    if keys.drop:
+        problem = f"drop={', '.join(keys.drop)}: {problem}"
+        raise KerhrmError(problem, "drop fewer")
+    raise KerhrmError(problem, "add columns")
+
+
+def _check_enormous(keys: OwnTable, rows: pd.DataFrame) -> None:
+    """Refuse numbers that no estimator takes, in columns that are used."""
+    unused = {keys.group, *keys.drop, *keys.categorical}
+    for name, column in rows.select_dtypes("float").items():
+        enormous = column.abs() >= LARGEST
+        if name in unused or not enormous.any():
+            continue
+        value = column[enormous].iloc[0]
+        where = first_row(enormous, column)
+        problem = f"column {name!r} holds {value:g} in {where}"
+        hint = "correct or empty the cell"
+        if name != keys.target:
+            hint += f", or leave the column out: drop={name}"
+        raise KerhrmError(f"{keys.csv}: {problem}", hint)
+
+
+def _check_every_group(keys: OwnTable, column: pd.Series) -> None:
+    """Refuse rows without a group, whose errors would stand nowhere."""
+    is_missing = column.isna()
+    if is_missing.any():
+        empty = counted(int(is_missing.sum()))
+        first = first_row(is_missing, column)
+        problem = f"group={keys.group} is empty in {empty}, the first is {first}"
+        raise KerhrmError(problem, "give each row a group, or leave group out")
+
+
+def _held_out_groups(keys: OwnTable) -> list[str]:
+    """Groups to hold out, spelled as those of a column: 2001.0 is 2001."""
+    return [text_of(name) for name in keys.held_out]
+
+
+def _check_groups(keys: OwnTable, groups: np.ndarray) -> None:
+    """Refuse groups to hold out that no row has, or that are all there are."""
+    held_out = _held_out_groups(keys)
+    known = sorted(set(groups))
+    for given, group in zip(keys.held_out, held_out, strict=True):
+        if group not in known:
+            hint = nearest(group, known)
+            spellings = {name.casefold() for name in known}
+            if len(known) <= MANY and group.casefold() not in spellings:
+                hint = known_are(known)
+            problem = f"held_out={given}: no row has this {keys.group}"
+            raise KerhrmError(problem, _write_as_list("held_out", given, known) or hint)
+    if set(known) <= set(held_out):
+        problem = f"held_out={', '.join(keys.held_out)}: no other group is left"
+        raise KerhrmError(problem, "hold fewer out")
+
+
+def _check_constant(keys: OwnTable, learned: pd.Series) -> None:
+    """Refuse a target that is constant outside of the groups held out."""
+    if learned.nunique() >= 2:
+        return
+    value = shown(learned.iloc[0])
+    if keys.held_out:
+        problem = "all rows outside of the groups held out have one value"
+        hint = "choose another column, or hold fewer out"
+    else:
+        problem = "all rows have one value"
+        hint = "choose another column"
+    raise KerhrmError(f"target={keys.target}: {problem}, {value}", hint)
+
+
+def _check_target(keys: OwnTable, target: pd.Series) -> None:
+    """Refuse a target that does not fit the task."""
+    n_values = target.nunique()
+    looks = "regression" if is_regression(target) else "classification"
+    task = keys.task or looks
+    given = f"task={task}: " if keys.task else ""
+    must = f"{given}target={keys.target} must hold"
+    numbers = pd.to_numeric(target, errors="coerce")
+    text = target[numbers.isna()]
+    if task == "regression" and len(text):
+        hint = "choose another target="
+        if n_values == 2:
+            hint = "set task=classification"
+        first = shown(text.iloc[0])
+        raise KerhrmError(f"{must} numbers; got {first}", hint)
+    if task == "classification" and n_values > 2:
+        hint = "recode it, or choose a target= of two labels or of numbers"
+        if is_regression(target):
+            hint = "set task=regression"
+        elif 0 < len(text) < len(target) / 2:
+            first = shown(text.iloc[0])
+            hint = f"correct cells that are no numbers, as {first}"
+        raise KerhrmError(f"{must} two labels; got {n_values}", hint)
+
+
+def _check_size(keys: OwnTable, n: int) -> None:
+    """Refuse a share for the test, or environments, for which n rows are too few.
+
+    An environment needs two of the rows that are left for training and of which some
+    validate.
+    """
+    n_training, most = _left(n, keys.test_share)
+    if keys.n_environments <= most:
+        return
+    problem = (
+        f"{n_training} of {n} rows are left to train on, too few for "
+        f"n_environments={keys.n_environments}"
+    )
+    _, most_by_default = _left(n, TEST_SHARE)
+    if keys.test_share > TEST_SHARE and most_by_default >= keys.n_environments:
+        problem = f"test_share={keys.test_share:g}: {problem}"
+        raise KerhrmError(problem, f"set test_share={TEST_SHARE}")
+    if most >= 2:
+        raise KerhrmError(problem, f"set n_environments={most}")
+    hint = "give a file of more rows"
+    if keys.held_out:
+        hint = f"hold fewer out, or {hint}"
+    raise KerhrmError(f"csv={keys.csv}: {problem}", hint)
+
+
+def _left(n: int, test_share: float) -> tuple[int, int]:
+    """Rows of n that are left for training, and the environments that these allow."""
+    n_training = n - math.ceil(test_share * n)
+    estimator = KerHRMRegressor()
+    n_validation = validation_size(n_training, estimator.validation_fraction)
+    n_learning = max(0, n_training - n_validation)
+    return n_training, n_learning // 2
+
+
+def _write_as_list(key: str, word: str, names: Sequence[str]) -> str | None:
+    """How to write several names that are given as one word, if they are."""
+    words = [part.strip() for part in word.split(",")]
+    several = len(words) > 1 and all(part in names for part in words)
+    return f"write {key}=[{','.join(words)}]" if several else None
