@@ -101,65 +101,161 @@ def check(  # noqa: PLR0913  (options of the command)
         If a column is not there or cannot be used, there are too few rows, or an
         argument is of another kind.
     """
+    seed = _seed(random_state)
+    roles = Roles.named(target, auxiliary, group, drop)
+    table = of_pandas(table)
+    data = CheckedTable.read(table, roles, task)
+    drawn = _drawn(data, roles.group, seed)
+    encoded = _encoded(data.features, drawn)
+    fitted = _fitted(data, drawn, encoded, n_environments)
+    facts = _facts(table, roles, data, drawn, encoded, fitted)
+    return Checked(
+        model=fitted.model,
+        report=Report(fitted.report.errors, facts),
+        X_test=encoded.X_test,
+        y_test=data.y.iloc[drawn.test],
+        auxiliary_test=_auxiliary(data, drawn.test),
+    )
+
+
+class Drawn(NamedTuple):
+    """Rows that train and that test.
+
+    Attributes
+    ----------
+    train, test : ndarray, (n_train,), (n_test,), int64
+        Their numbers.
+    groups : Series, (n_test,), or None
+        Groups of the test rows.
+    left_out : list of str
+        Notes on rows that do neither.
+    seed : int
+        Of the draw.
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    groups: pd.Series | None
+    left_out: list[str]
+    seed: int
+
+
+class Encoded(NamedTuple):
+    """Numbers of the columns that predict.
+
+    Attributes
+    ----------
+    X, X_test : DataFrame, (n_train, d), (n_test, d)
+        Of the rows that train and that test.
+    left_out : list of str
+        Columns of text that names the training rows.
+    warnings : list of str
+        On test rows.
+    """
+
+    X: pd.DataFrame
+    X_test: pd.DataFrame
+    left_out: list[str]
+    warnings: list[str]
+
+
+class Fitted(NamedTuple):
+    """A fitted KerHRM, its report on test rows, and warnings of the fit."""
+
+    model: KerHRMClassifier | KerHRMRegressor
+    report: Report
+    warnings: list[str]
+
+
+def _seed(random_state: Any) -> int:
+    """Seed of all draws; KerhrmError if NumPy does not take it."""
     seed = draw_seed(random_state)
     if not 0 <= seed < 2**32:
         problem = f"random_state must be at least 0 and below 2^32; got {seed}"
         raise KerhrmError(problem, "use random_state=0")
-    roles = Roles.named(target, auxiliary, group, drop)
-    table = of_pandas(table)
-    data = CheckedTable.read(table, roles, task)
-    y, z = data.y, data.z
-    groups_alike = data.copies | data.repeated
-    regression = data.task == "regression"
-    labels = None if regression else y
-    train, test = split(data.features, labels, groups_alike, TEST_SHARE, seed)
-    test, left_out = _known_only(z, train, test)
+    return seed
+
+
+def _drawn(data: CheckedTable, group: str | None, seed: int) -> Drawn:
+    """Draw the rows that test; ``group`` is the column of their groups.
+
+    Raises KerhrmError if hardly any have known categories, or others one label.
+    """
+    labels = data.y if data.task == "classification" else None
+    alike = data.copies | data.repeated
+    train, test = split(data.features, labels, alike, TEST_SHARE, seed)
+    test, left_out = _known_only(data.z, train, test)
     if labels is not None:
-        _check_labels(y.iloc[train])
+        _check_labels(labels.iloc[train])
     groups = None
-    if roles.group is not None:
-        groups = pd.Series(
-            texts(data.rows[roles.group]), data.rows.index, name=roles.group
-        )
-        groups = groups.iloc[test]
-    kind = KerHRMRegressor if regression else KerHRMClassifier
-    if n_environments is None and not (regression or roles.auxiliary):
-        n_environments = 2
-    model = kind(n_environments=n_environments, random_state=seed)
-    of_train, of_test = {}, {}
-    if roles.auxiliary:
-        of_train["auxiliary"] = z.iloc[train]
-        of_test["auxiliary"] = z.iloc[test]
+    if group is not None:
+        column = data.rows[group]
+        names = pd.Series(texts(column), column.index, name=group)
+        groups = names.iloc[test]
+    return Drawn(train, test, groups, left_out, seed)
+
+
+def _encoded(features: pd.DataFrame, drawn: Drawn) -> Encoded:
+    """Encode columns as the training rows show them."""
+    of_train = features.iloc[drawn.train]
+    of_test = features.iloc[drawn.test]
     with recorded():  # a remark says which columns are left out
-        encoder = table_encoder().fit(data.features.iloc[train])
-    X = encoder.transform(data.features.iloc[train])
-    with recorded() as said_of_test:
-        X_test = encoder.transform(data.features.iloc[test])
-    with recorded() as said_of_fit:
-        model.fit(X, y.iloc[train], **of_train)
+        encoder = table_encoder().fit(of_train)
+    X = encoder.transform(of_train)
+    with recorded() as warnings:
+        X_test = encoder.transform(of_test)
+    return Encoded(X, X_test, encoder.left_out_, warnings)
+
+
+def _fitted(
+    data: CheckedTable, drawn: Drawn, encoded: Encoded, n_environments: int | None
+) -> Fitted:
+    """Fit KerHRM to the training rows, and report on the test rows."""
+    train, test = drawn.train, drawn.test
+    regression = data.task == "regression"
+    z = _auxiliary(data, train)
+    if n_environments is None and not regression and z is None:
+        n_environments = 2
+    kind = KerHRMRegressor if regression else KerHRMClassifier
+    model = kind(n_environments=n_environments, random_state=drawn.seed)
+    with recorded() as warnings:
+        model.fit(encoded.X, data.y.iloc[train], auxiliary=z)
+    z_test = _auxiliary(data, test)
+    y_test = data.y.iloc[test]
     with recorded():  # test rows drawn at random reach a little further
-        report = model.report(X_test, y.iloc[test], groups, **of_test)
-    if encoder.left_out_:  # by the training rows alone text may name rows
-        data = without(data, encoder.left_out_)
-    encoded = f"{counted(X.shape[1], 'column')} after encoding"
-    drawn = f"{len(train)} train, {len(test)} test by seed {seed}"
-    facts = {"rows": f"{drawn}, {encoded}"}
-    facts |= facts_of_rows(data, train, len(table), left_out)
-    facts |= report.facts
-    facts |= facts_of_columns(data, roles, table, test=test, groups=groups)
-    facts = with_warnings(
+        report = model.report(encoded.X_test, y_test, drawn.groups, auxiliary=z_test)
+    return Fitted(model, report, warnings)
+
+
+def _auxiliary(data: CheckedTable, rows: np.ndarray) -> pd.DataFrame | None:
+    """Auxiliary columns of some rows, None if there is none."""
+    return data.z.iloc[rows] if data.z.shape[1] else None
+
+
+def _facts(
+    table: pd.DataFrame,
+    roles: Roles,
+    data: CheckedTable,
+    drawn: Drawn,
+    encoded: Encoded,
+    fitted: Fitted,
+) -> dict[str, str]:
+    """Facts of the report, on rows, the fit, columns and warnings."""
+    if encoded.left_out:  # by the training rows alone text may name rows
+        data = without(data, encoded.left_out)
+    train, test = drawn.train, drawn.test
+    columns = f"{counted(encoded.X.shape[1], 'column')} after encoding"
+    rows = f"{len(train)} train, {len(test)} test by seed {drawn.seed}"
+    facts = {"rows": f"{rows}, {columns}"}
+    facts |= facts_of_rows(data, train, len(table), drawn.left_out)
+    facts |= fitted.report.facts
+    facts |= facts_of_columns(data, roles, table, test=test, groups=drawn.groups)
+    return with_warnings(
         facts,
-        said_of_fit,
-        said_of_test,
+        fitted.warnings,
+        encoded.warnings,
         features=list(data.features),
         auxiliary=roles.auxiliary,
-    )
-    return Checked(
-        model=model,
-        report=Report(report.errors, facts),
-        X_test=X_test,
-        y_test=y.iloc[test],
-        auxiliary_test=z.iloc[test] if roles.auxiliary else None,
     )
 
 
