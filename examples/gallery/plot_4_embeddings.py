@@ -83,7 +83,7 @@ def train(environments):
         optimiser.step()
     with torch.no_grad():
         outputs_new = head(torch.from_numpy(X_new))[:, 0].numpy()
-    right = np.sign(outputs_new) == y_new
+    right = (outputs_new > 0) == (y_new > 0)
     first = right[~source_new].mean()
     second = right[source_new].mean()
     return first, second

@@ -11,6 +11,7 @@ from typing import Any, Self
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
+from kerhrm.algorithm.invariance import point_scores
 from kerhrm.errors import KerhrmError, shown, warn
 from kerhrm.estimators._base import (
     BLOCK,
@@ -95,13 +96,14 @@ class Baseline(TableEstimator):
         blocks = inputs.x.split(BLOCK)
         f = torch.cat([self._evaluate(network, block) for block in blocks])
         y = inputs.y.double()
+        scores = point_scores(f, y, self.task)
         if self.task == "classification":
-            error = (f * y <= 0).double().mean()
+            error = (1 - scores).mean()
             n_high = (y > 0).double().mean()
             of_constant = torch.minimum(n_high, 1 - n_high)
             what = "share of wrong labels"
         else:
-            error = (f - y).square().mean()
+            error = -scores.mean()
             of_constant = y.var(correction=0)
             what = "mean squared error, standardised,"
         if float(error) > WORSE * float(of_constant):

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
+from torch import nn
 
 from kerhrm import ERM, GroupDRO, KerHRMRegressor, TangentRidge
 from kerhrm.estimators._guard import _told_apart, not_detected
@@ -92,6 +93,27 @@ def test_so_is_one_of_a_regression() -> None:
     untrained = ERM(task="regression", steps=1, learning_rate=10.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="mean squared error, standardised"):
         untrained.fit(x, y)
+
+
+@pytest.mark.parametrize("n_low", [60, 40])
+def test_an_output_of_0_is_wrong_where_its_prediction_is(n_low: int) -> None:
+    """Of a network that is 0 everywhere, and so predicts the first class."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(100, 3))
+    y = np.repeat(["first", "second"], [n_low, 100 - n_low])
+    zero = nn.Sequential(nn.Linear(3, 1), nn.Hardshrink(100.0))
+    model = ERM(network=zero, steps=1, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(x, y, validation=(x + 1e-3, y))
+    assert_array_equal(model.decision_function(x), np.zeros(100))
+    assert model.score(x, y) == n_low / 100
+    texts = [str(warning.message) for warning in caught]
+    if n_low > 50:
+        assert texts == []
+        return
+    (text,) = texts
+    assert "share of wrong labels 0.6 against 0.4" in text
 
 
 def test_two_numbers_that_are_compared_differ_in_words() -> None:
