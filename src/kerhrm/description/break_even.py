@@ -113,6 +113,15 @@ def share_above(smaller: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.where(better_in_smaller, somewhere, 1.0)
 
 
+def break_even_share(
+    in_smaller: float, in_others: float
+) -> tuple[float, Literal["above", "below"]]:
+    """Break-even share of the smaller environment, and the side of it on which KerHRM
+    is better, by the mean differences d in it and D in the others."""
+    side: Literal["above", "below"] = "above" if in_smaller <= in_others else "below"
+    return _share(in_smaller, in_others, side), side
+
+
 def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven | None:
     """Break-even share of the smaller environment; None: there is one alone.
 
@@ -135,15 +144,14 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     of_others = others * difference
     parts = np.column_stack([members, of_members, others, of_others])
     sums = parts.sum(0)
-    in_smaller, in_others = _means(sums)
-    side: Literal["above", "below"] = "above" if in_smaller <= in_others else "below"
+    share, side = break_even_share(*_means(sums))
     n = len(parts)
     random = stream(seed, "description", "break-even")
     shares = np.empty(draws)
     for draw in progress(range(draws), "draws of the bootstrap"):
         drawn = random.integers(n, size=n)
         times = np.bincount(drawn, minlength=n)
-        shares[draw] = _share_of(times @ parts, side)
+        shares[draw] = _share(*_means(times @ parts), side)
     low, high = np.quantile(shares, [0.025, 0.975])
     names = environment_names(len(sizes))
     total = sizes.sum()
@@ -151,7 +159,7 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     size_of_losses = counts.sum(1) @ (np.abs(losses.kerhrm) + np.abs(losses.erm))
     return BreakEven(
         environment=names[smallest],
-        share=_share_of(sums, side),
+        share=share,
         low=float(low),
         high=float(high),
         now=float(now),
@@ -176,10 +184,9 @@ def _means(sums: np.ndarray) -> tuple[float, float]:
     return float(in_members), float(in_others)
 
 
-def _share_of(sums: np.ndarray, side: str) -> float:
-    """Break-even share by sums of memberships and of differences in both parts."""
-    in_members, in_others = _means(sums)
+def _share(in_smaller: float, in_others: float, side: str) -> float:
+    """Break-even share of the smaller environment, with KerHRM better on a ``side``."""
     if side == "above":
-        return float(share_above(np.array(in_members), np.array(in_others)))
+        return float(share_above(np.array(in_smaller), np.array(in_others)))
     # below a share of one part is above a share of the other
-    return 1 - float(share_above(np.array(in_others), np.array(in_members)))
+    return 1 - float(share_above(np.array(in_others), np.array(in_smaller)))

@@ -7,12 +7,11 @@ at random make environments in which it is hardly better than a constant, or tha
 """
 
 import math
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from kerhrm.description.break_even import share_above
+from kerhrm.description.break_even import break_even_share
 from kerhrm.heterogeneity.auxiliary import CELL_ROWS
 from kerhrm.heterogeneity.result import MIN_POINTS, HeterogeneityResult
 from kerhrm.options import Task
@@ -277,32 +276,14 @@ def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     environments = report.drop(index=ALL)
     rows = environments["rows"]
     smallest = rows.idxmin()
-    share, side = break_even(report, smallest)
-    if math.isnan(share):
+    difference = environments["KerHRM"] - environments["ERM"]
+    others = environments.index != smallest
+    in_others = np.average(difference[others], weights=rows[others])
+    ends = difference[smallest], in_others
+    if not min(ends) < 0 < max(ends):  # one of them is better at any share
         return text
+    share, side = break_even_share(*ends)
     now = rows.loc[smallest] / rows.sum()
     than = "more" if side == "above" else "less"
     beyond = f"where {than} than {share:.0%} of the rows are of {smallest}"
     return f"{text}; KerHRM is the better one {beyond} ({now:.0%} are now)"
-
-
-def break_even(
-    report: pd.DataFrame, environment: str
-) -> tuple[float, Literal["above", "below"]]:
-    """Share of an environment among new rows at which KerHRM's error is ERM's, and on
-    which side of it KerHRM's is smaller; NaN if this is so at any share or at none.
-
-    With the differences d of errors in this environment and D in the others together, s
-    d + (1 - s) D = 0.
-    """
-    environments = report.drop(index=ALL)
-    difference = environments["KerHRM"] - environments["ERM"]
-    others = environments.index != environment
-    rows = environments["rows"]
-    rest = np.average(difference[others], weights=rows[others])
-    there = difference[environment]
-    if there < 0 < rest:
-        return float(share_above(there, rest)), "above"
-    if rest < 0 < there:
-        return 1 - float(share_above(rest, there)), "below"
-    return math.nan, "above"
