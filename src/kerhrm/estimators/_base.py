@@ -27,10 +27,9 @@ from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.scikit_learn import TaskTags
 from kerhrm.tables.data import read_features
-from kerhrm.tables.limits import outside
 from kerhrm.tables.loaders import unloaded
 from kerhrm.tables.targets import read_target, read_weights
-from kerhrm.tables.units import Units
+from kerhrm.tables.units import Units, outside
 from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time

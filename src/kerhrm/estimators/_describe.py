@@ -24,8 +24,8 @@ from kerhrm.estimators._parameters import draw_seed
 from kerhrm.estimators._start import GivenRows
 from kerhrm.progress import shown_if
 from kerhrm.tables.data import read_features
-from kerhrm.tables.limits import BEYOND
 from kerhrm.tables.loaders import unloaded
+from kerhrm.tables.units import BEYOND
 
 #: half samples of ``stability``
 TIMES = 10

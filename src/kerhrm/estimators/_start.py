@@ -21,10 +21,9 @@ from kerhrm.tables.data import read_features
 from kerhrm.tables.distinct import DistinctRows, ordered_rows, repeated_inputs
 from kerhrm.tables.held_out import check_fraction, split_rows
 from kerhrm.tables.labels import environment_labels
-from kerhrm.tables.limits import limits_of, outside
 from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.targets import read_target, read_weights
-from kerhrm.tables.units import Units
+from kerhrm.tables.units import Units, limits_of, outside
 from kerhrm.tables.unusual import (
     check_auxiliary,
     rows_of_the_fit,
