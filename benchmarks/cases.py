@@ -7,7 +7,7 @@ from typing import Literal
 from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.methods.inputs import Inputs
-from kerhrm.networks.kernels import blocks_by_zeros
+from kerhrm.networks.blocks import blocks_by_zeros
 from kerhrm_paper.data.mnist import Digits
 from kerhrm_paper.data.paper_data import inputs as training_inputs
 from kerhrm_paper.data.paper_data import reduced

@@ -12,6 +12,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.networks import kernels
 from kerhrm.networks.base import Network
+from kerhrm.networks.blocks import Block, blocks, blocks_by_zeros
 from kerhrm.networks.modules import init_module
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.randomness import stream
@@ -80,8 +81,8 @@ class MLP(Network):
         one_hidden_layer = len(weights) == 4
         if one_hidden_layer and kernels_take(x):
             width = len(weights["bias_0"])
-            blocks = kernels.blocks(x, width)
-            return self._in_blocks(weights, blocks)
+            points = blocks(x, width)
+            return self._in_blocks(weights, points)
         *_, outputs = activations(layers(weights), x)
         return outputs.squeeze(-1)
 
@@ -90,20 +91,18 @@ class MLP(Network):
         if linear or not kernels_take(x):
             return super().at(x)
         width = len(self.weights["bias_0"])
-        blocks = kernels.blocks_by_zeros(x, width)
-        return lambda network: self._in_blocks(network.weights, blocks)
+        points = blocks_by_zeros(x, width)
+        return lambda network: self._in_blocks(network.weights, points)
 
     @staticmethod
-    def _in_blocks(
-        weights: Mapping[str, Tensor], blocks: Sequence[kernels.Block]
-    ) -> Tensor:
+    def _in_blocks(weights: Mapping[str, Tensor], points: Sequence[Block]) -> Tensor:
         if len(weights) > 4:
-            return kernels.deep_outputs(blocks, layers(weights))
+            return kernels.deep_outputs(points, layers(weights))
         hidden_layer, output_layer = layers(weights)
         weight, bias = hidden_layer
         out, level = output_layer
         return kernels.outputs(
-            blocks,
+            points,
             weight=weight,
             bias=bias,
             out=out.squeeze(0),

@@ -18,13 +18,9 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 from kerhrm.networks.base import affine, cross
+from kerhrm.networks.blocks import Block, blocks_by_zeros
 from kerhrm.networks.build import MLP, activations, kernels_take
-from kerhrm.networks.kernels import (
-    Block,
-    blocks_by_zeros,
-    joined_layer,
-    threshold_backward,
-)
+from kerhrm.networks.kernels import joined_layer, threshold_backward
 
 
 def head_outputs(network: MLP, x: Tensor) -> Tensor:

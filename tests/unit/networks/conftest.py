@@ -2,7 +2,7 @@
 
 import pytest
 
-from kerhrm.networks import base, kernels
+from kerhrm.networks import base, blocks
 
 
 @pytest.fixture(params=[True, False], ids=["convolutions", "plain products"])
@@ -16,5 +16,5 @@ def either_product(
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty-four rows of six hidden units a block."""
-    monkeypatch.setattr(kernels, "ENTRIES", 64 * 6)
-    monkeypatch.setattr(kernels, "MIN_ROWS", 8)
+    monkeypatch.setattr(blocks, "ENTRIES", 64 * 6)
+    monkeypatch.setattr(blocks, "MIN_ROWS", 8)

@@ -16,13 +16,13 @@ from kerhrm.networks.base import (
     affine,
     cross,
 )
+from kerhrm.networks.blocks import Block, blocks, blocks_by_zeros
 from kerhrm.networks.build import (
     MIN_POINTS,
     MLP,
     activations,
     init_mlp,
 )
-from kerhrm.networks.kernels import Block, blocks, blocks_by_zeros
 
 EPS = torch.finfo(torch.float32).eps
 H = 6
