@@ -14,6 +14,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators._auxiliary import refuse_auxiliary, require_auxiliary
 from kerhrm.estimators._base import TableEstimator, computation, threads_for
 from kerhrm.estimators._calibration import probabilities, sigmoid_slope
+from kerhrm.estimators._compared import ComparedPoints, simple_models
 from kerhrm.estimators._describe import Describing
 from kerhrm.estimators._guard import (
     ALL,
@@ -25,21 +26,12 @@ from kerhrm.estimators._guard import (
 from kerhrm.estimators._left_out import left_out
 from kerhrm.estimators._named_options import WithOptions
 from kerhrm.estimators._parameters import read_options
-from kerhrm.estimators._report import (
-    Report,
-    compare,
-    doubts,
-    facts,
-    indicators,
-    point_losses,
-    simple_models,
-)
+from kerhrm.estimators._report import Report, facts, indicators
 from kerhrm.estimators._steps import InferredEnvironments, Prepared
 from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
-from kerhrm.options import Task
 from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import read_features
 from kerhrm.tables.loaders import unloaded
@@ -142,7 +134,7 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
             of_models[name] = self._in_blocks(on_device, x)
         scaled_target = self._units.target(y)
         target = scaled_target.double().numpy()
-        errors = compare(of_models, target, members, self._task)
+        errors = ComparedPoints(of_models, target, members, self._task).errors()
         if self._task == "regression":
             columns = errors.columns.drop("rows")
             root_errors = errors[columns] ** 0.5
@@ -177,7 +169,6 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         why it is not better, if so."""
         assert self._inferred is not None
         inputs = prepared.inputs
-        y = inputs.y_validation
         points = inputs.x_validation.cpu()
         with torch.no_grad():
             evaluated = self._evaluate(self._predictor, points)
@@ -188,20 +179,19 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
                 of_model = model(points)
                 others[name] = of_model.numpy()
         of_validation = {"KerHRM": outputs, **others}
-        weights = inputs.weights_validation
-        errors = self._errors(of_validation, y, weights, inputs.task)
-        report = self.report_ = compare(*errors)
+        memberships = self._inferred.of_fit()
+        compared = ComparedPoints.of_validation(inputs, of_validation, memberships)
+        report = self.report_ = compared.errors()
         margin = prepared.options.margin
         asked_for = ASKED_FOR if margin == 1 else None
         settled = margin == 1 or self.if_not_better == "fit"
         # in environments that are seen ERM may be better: what counts lies beyond them
         if self._inferred.auxiliary is not None:
             self._all_rows = report
-            self._keep_losses(*errors)
+            self._losses = compared.losses()
             if settled:
                 return asked_for
-            all_doubts = doubts(*errors)
-            doubt = all_doubts[report.index]
+            doubt = compared.doubts()[report.index]
             worse = worse_than_constant(report, inputs.task, doubt)
             return constant_only(self.heterogeneity_) or worse
         erm = models["ERM"]
@@ -214,12 +204,12 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
             "ERM": path.left_out(train, erm.ridge),
             "constant": np.full(len(train), constant),
         }
-        errors = self._errors_of_all(inputs, of_train, of_validation)
-        report = self._all_rows = compare(*errors)
-        self._keep_losses(*errors)
+        compared = ComparedPoints.of_all(inputs, of_train, of_validation, memberships)
+        report = self._all_rows = compared.errors()
+        self._losses = compared.losses()
         if settled:
             return asked_for
-        doubt = doubts(*errors)[report.index]
+        doubt = compared.doubts()[report.index]
         return not_better(report, inputs.task, margin, self.n_features_in_, doubt)
 
     def _unseen(
@@ -252,52 +242,6 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         overfit = (seen - unseen).double()
         return (outputs - overfit.cpu()).numpy()
 
-    def _errors_of_all(
-        self,
-        inputs: Inputs,
-        of_train: dict[str, np.ndarray],
-        of_validation: dict[str, np.ndarray],
-    ) -> tuple[Any, ...]:
-        """What compares models on training and validation points, by their outputs.
-
-        Validation rows alone are few where an environment is small.  Outputs of
-        training points are by models that have not seen them.
-        """
-        both = {
-            name: np.concatenate([train, of_validation[name]])
-            for name, train in of_train.items()
-        }
-        weights = torch.cat(
-            [
-                torch.ones_like(part).double() if weight is None else weight
-                for part, weight in (
-                    (inputs.y, inputs.weights),
-                    (inputs.y_validation, inputs.weights_validation),
-                )
-            ]
-        )
-        targets = torch.cat([inputs.y, inputs.y_validation])
-        return self._errors(both, targets, weights, inputs.task)
-
-    def _errors(
-        self,
-        outputs: dict[str, np.ndarray],
-        y: torch.Tensor,
-        weights: torch.Tensor | None,
-        task: Task,
-    ) -> tuple[Any, ...]:
-        """What :func:`compare` takes, of validation points or of all points."""
-        assert self._inferred is not None
-        all_points = self._inferred.of_fit()
-        n_before = len(all_points) - len(y)
-        memberships = all_points[n_before:]
-        groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
-        counts = None
-        if weights is not None:
-            counts = weights.cpu().numpy()
-        target = y.double().cpu().numpy()
-        return outputs, target, groups, task, counts
-
     def _second(self, outputs: np.ndarray) -> np.ndarray:
         if self._slope is None:
             return super()._second(outputs)
@@ -312,26 +256,6 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
             counts = weights.cpu().numpy()
         positive = y.cpu().numpy() > 0
         self._slope = sigmoid_slope(outputs, positive, counts)
-
-    def _keep_losses(
-        self,
-        outputs: dict[str, np.ndarray],
-        y: np.ndarray,
-        groups: dict[str, np.ndarray],
-        task: Task,
-        counts: np.ndarray | None,
-    ) -> None:
-        """Keep the losses of points that :func:`compare` has compared."""
-        kerhrm, erm = (
-            point_losses(outputs[name], y, task).astype(float)
-            for name in ("KerHRM", "ERM")
-        )
-        self._losses = {
-            "kerhrm": kerhrm,
-            "erm": erm,
-            "memberships": np.stack([*groups.values()], axis=1),
-            "weights": np.ones(len(y)) if counts is None else counts,
-        }
 
     def _keep_simple(self, inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
         """Simpler models of the training rows, which a report compares with."""

@@ -151,7 +151,7 @@ def not_better(
     Parameters
     ----------
     report : DataFrame
-        Errors of KerHRM, ERM and a constant, as :func:`._report.compare` gives them.
+        Errors of KerHRM, ERM and a constant, by :meth:`.ComparedPoints.errors`.
     task : {"regression", "classification"}
         What the target is.
     margin : float or None

@@ -4,19 +4,14 @@ environment or group."""
 import html
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from kerhrm.estimators._guard import ALL, price
-from kerhrm.features.ridge import Columns, RidgeModel
-from kerhrm.features.ridge_path import RidgePath
-from kerhrm.methods.inputs import Inputs
-from kerhrm.options import Task
 from kerhrm.tables.labels import read_labels
 from kerhrm.tables.wording import counted, number
 
@@ -30,7 +25,6 @@ MOST_GROUPS = 12  #: of a report, that are printed
 ENVIRONMENT = re.compile(r"environment \d+")  #: name of an inferred one
 
 WHOLE = {"rows": "{:.0f}".format}  #: sums of memberships
-HARDLY_ANY = 1e-6  #: rows of a group, by the sum of their memberships
 PREDICT_IS_ERM = "ERM (predict)"  #: column of errors where KerHRM does not predict
 
 #: p-values between which the verdict is near its limit
@@ -123,31 +117,6 @@ class Report:
     _repr_html_ = to_html
 
 
-def simple_models(inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
-    """ERM in closed form, least squares on the inputs, and a constant, of the training
-    rows; and the columns of ERM's regression."""
-    x = inputs.x.double().cpu().numpy()
-    y = inputs.y.double().cpu().numpy()
-    weights = None
-    if inputs.weights is not None:
-        weights = inputs.weights.double().cpu().numpy()
-    units = None
-    if inputs.units is not None:
-        units = inputs.units.double().cpu().numpy()
-    columns = Columns.extract(
-        inputs.network, inputs.x, seed=inputs.seed, weights=weights, units=units
-    )
-    models = {"ERM": columns.fit(y)}
-    path = RidgePath.decompose(x, weights)
-    ridges = {"least squares": 0.0, "constant": np.inf}
-    for name, ridge in ridges.items():
-        beta, intercept = path.solve(y, ridge)
-        slopes = torch.from_numpy(beta)
-        model = RidgeModel(slopes, intercept, None, ridge, float("nan"))
-        models[name] = model.to(inputs.x.device)
-    return models, columns
-
-
 def indicators(
     groups: Any, n: int, *, taken: Collection[str] = (), table: Any = None
 ) -> dict[str, np.ndarray]:
@@ -171,72 +140,6 @@ def indicators(
         of_group = labels.members(position)
         members[name] = of_group.astype(float)
     return members
-
-
-def compare(
-    outputs: Mapping[str, np.ndarray],
-    y: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    task: Task,
-    counts: np.ndarray | None = None,
-) -> pd.DataFrame:
-    """Mean error of every model, on all rows and in every group that has any row.
-
-    Of outputs (n,), numbers or labels -1 and +1 (n,), memberships in groups (n,), from
-    0 to 1, and weights of the rows (n,).  An error is the share of wrong labels, or the
-    mean squared error; the column ``rows`` is the sum of memberships.
-    """
-    members = _members(y, groups, counts)
-    weights = members.sum(1)
-    errors = [point_losses(f, y, task) for f in outputs.values()]
-    sums = members @ np.stack(errors, axis=1)
-    positive_weights = np.maximum(weights, HARDLY_ANY)
-    means = sums / positive_weights[:, None]
-    table = pd.DataFrame(means, [ALL, *groups], [*outputs])
-    table.insert(0, "rows", weights)
-    return table[weights > HARDLY_ANY]
-
-
-def doubts(
-    outputs: Mapping[str, np.ndarray],
-    y: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    task: Task,
-    counts: np.ndarray | None = None,
-) -> pd.Series:
-    """Standard error of the difference of KerHRM's and the constant's error, in the
-    parts of :func:`compare`."""
-    members = _members(y, groups, counts)
-    ours = point_losses(outputs["KerHRM"], y, task)
-    constant = point_losses(outputs["constant"], y, task)
-    difference = ours.astype(float) - constant
-    sums = members.sum(1)
-    weights = np.maximum(sums, 1e-300)
-    means = members @ difference / weights
-    centred = difference - means[:, None]
-    squares = (members**2 * centred**2).sum(1)
-    errors = np.sqrt(squares) / weights
-    return pd.Series(errors, [ALL, *groups])
-
-
-def _members(
-    y: np.ndarray, groups: Mapping[str, np.ndarray], counts: np.ndarray | None
-) -> np.ndarray:
-    """Weights (p, n) of the rows in all rows, and in every group."""
-    everyone = np.ones(len(y))
-    members = np.stack([everyone, *groups.values()])
-    if counts is None:
-        return members
-    return members * counts
-
-
-def point_losses(outputs: np.ndarray, y: np.ndarray, task: Task) -> np.ndarray:
-    """Whether labels (n,) are wrong, or squared errors of numbers (n,)."""
-    if task == "classification":
-        wrong = (outputs > 0) != (y > 0)
-        return np.asarray(wrong)
-    squares = (outputs - y) ** 2
-    return np.asarray(squares)
 
 
 def _refused(model: Any) -> str:

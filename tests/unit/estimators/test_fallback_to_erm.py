@@ -16,7 +16,6 @@ from kerhrm import KerHRMClassifier, KerHRMRegressor, Problem, TangentRidge
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators import HeterogeneityNotDetectedWarning, PriceWarning
 from kerhrm.estimators._guard import not_better, price
-from kerhrm.estimators._report import compare, doubts
 from kerhrm.heterogeneity.test import test_problem
 from kerhrm.options import Task
 from tests.unit.estimators.conftest import SMALL, flipped_labels, flipped_slopes
@@ -367,38 +366,3 @@ def test_the_price_of_labels_is_told() -> None:
         assert erm.predictor_ == "erm"
     description = erm.describe(stability=0)
     assert "options={'margin': 1} asks for it" in description.verdict
-
-
-def test_the_standard_error_is_that_of_a_mean() -> None:
-    random = np.random.default_rng(0)
-    y, f, g = random.normal(size=(3, 50))
-    outputs = {"KerHRM": f, "constant": g}
-    is_member = np.arange(50) < 20
-    member = is_member.astype(float)
-    errors = doubts(outputs, y, {"a": member}, "regression")
-    squares_of_f = (f - y) ** 2
-    squares_of_g = (g - y) ** 2
-    difference = squares_of_f - squares_of_g
-    of_all = difference.std() / 50**0.5
-    difference_of_members = difference[:20]
-    of_members = difference_of_members.std() / 20**0.5
-    assert errors["all rows"] == pytest.approx(of_all)
-    assert errors["a"] == pytest.approx(of_members)
-
-
-def test_errors_are_means_over_memberships() -> None:
-    y = np.array([1.0, -1.0, 1.0])
-    f = np.array([0.5, 0.5, 2.0])
-    members = np.array([1.0, 0.5, 0.0])
-    groups = {"a": members, "nobody": np.zeros(3)}
-    table = compare({"f": f}, y, groups, "regression")
-    mean = 3.5 / 3
-    mean_of_a = (0.25 + 0.5 * 2.25) / 1.5
-    expected = {"all rows": mean, "a": mean_of_a}
-    errors = table["f"].to_dict()
-    assert errors == pytest.approx(expected)
-
-    of_labels = compare({"f": f}, y, groups, "classification")
-    expected = {"all rows": 1 / 3, "a": 0.5 / 1.5}
-    shares = of_labels["f"].to_dict()
-    assert shares == pytest.approx(expected)
