@@ -111,6 +111,33 @@ class _Degeneracy:
             empty=occupied.sum(-1) < least,
         )
 
+    @property
+    def degenerate(self) -> Tensor:
+        """Mixtures that are degenerate for either reason, (R,), bool."""
+        return self.label_split | self.empty
+
+
+@dataclass(frozen=True)
+class _Clustered:
+    """Training and validation points as they are clustered.
+
+    Attributes
+    ----------
+    psi, psi_validation : Tensor, (n, k), (m, k)
+        Variant features, with a constant column where the regressions have an
+        intercept.
+    y, y_validation : Tensor, (n,), (m,)
+        What the regressions explain.
+    constant : float
+        In that column; 0 where there is none.
+    """
+
+    psi: Tensor
+    psi_validation: Tensor
+    y: Tensor
+    y_validation: Tensor
+    constant: float
+
 
 def infer_environments(
     problem: Problem,
@@ -122,7 +149,63 @@ def infer_environments(
 
     Nested initialisations are the environments ``before``, unless these are degenerate.
     """
-    k = variant.k
+    clustered = _clustered_features(problem, options, variant)
+    on_validation = clustered.psi_validation, clustered.y_validation
+    first = None
+    if options.init == "nested" and before is not None and not bool(before.degenerate):
+        first = before.train
+    mixtures, ridges = fit_starts(
+        Points(clustered.psi, clustered.y, problem.weights),
+        options,
+        _em_settings(options),
+        first=first,
+        seed=problem.seed,
+        name=variant.stream,
+    )
+    counts, counts_validation = problem.counts
+    of_starts = mixtures.responsibilities(clustered.psi, clustered.y)
+    weighted = of_starts * counts[:, None]
+    degeneracy = _Degeneracy.measure(mixtures, weighted, problem.y, options)
+    held_out = mixtures.log_likelihood(
+        *on_validation, point_weights=problem.validation_counts
+    )
+    best = _best_start(held_out, degeneracy.degenerate)
+    mixture = mixtures.take(best)
+    all_degenerate = degeneracy.degenerate.all()
+    occupied = degeneracy.occupied[best] | all_degenerate
+    train = occupied * of_starts[best]
+    validation = occupied * mixture.responsibilities(*on_validation)
+    seed_and_name = problem.seed, *variant.stream
+    slopes = variant.project_slopes(mixture.theta[:, : variant.k])
+    n_left_out = max(0, len(problem.s) - variant.k)
+    unconverged = ~mixtures.converged
+    return Environments(
+        k=torch.full_like(best, variant.k),
+        train=_weighted_memberships(train, counts, options, *seed_and_name, "train"),
+        validation=_weighted_memberships(
+            validation, counts_validation, options, *seed_and_name, "validation"
+        ),
+        slopes=pad(slopes, (0, n_left_out)),
+        intercept=clustered.constant * mixture.theta[:, -1],
+        weights=mixture.weights,
+        sigma=mixture.sigma,
+        occupied=occupied,
+        ridge=ridges[best],
+        held_out=held_out[best],
+        objective=mixture.objective,
+        label_information=degeneracy.information[best],
+        degenerate=all_degenerate,
+        n_starts=torch.full_like(best, len(held_out)),
+        n_label_split=degeneracy.label_split.sum(),
+        n_empty=degeneracy.empty.sum(),
+        n_unconverged=unconverged.sum(),
+    )
+
+
+def _clustered_features(
+    problem: Problem, options: KerHRMOptions, variant: Variant
+) -> _Clustered:
+    """Variant features of the points, and labels or residuals, by the options."""
     psi = variant.project(variant.psi)
     psi_validation = variant.project(variant.psi_validation)
     constant = 0.0
@@ -136,74 +219,37 @@ def infer_environments(
     if options.clustering_target == "label":
         y = problem.y.double()
         y_validation = problem.y_validation.double()
-    settings = EM(
+    return _Clustered(psi, psi_validation, y, y_validation, constant)
+
+
+def _em_settings(options: KerHRMOptions) -> EM:
+    return EM(
         noise_sd=options.noise_sd,
         per_cluster=options.noise_variance == "per_cluster",
         hard=options.e_step == "hard",
         max_iter=options.em_max_iter,
         tol=options.em_tol,
     )
-    first = None
-    if options.init == "nested" and before is not None and not bool(before.degenerate):
-        first = before.train
-    mixtures, ridges = fit_starts(
-        Points(psi, y, problem.weights),
-        options,
-        settings,
-        first=first,
-        seed=problem.seed,
-        name=variant.stream,
-    )
-    counts, counts_validation = problem.counts
-    responsibilities = mixtures.responsibilities(psi, y)
-    weighted = responsibilities * counts[:, None]
-    degeneracy = _Degeneracy.measure(mixtures, weighted, problem.y, options)
-    degenerate = degeneracy.label_split | degeneracy.empty
-    held_out = mixtures.log_likelihood(
-        psi_validation, y_validation, point_weights=problem.validation_counts
-    )
-    # where every start is degenerate, the likeliest one stays, marked as degenerate
-    all_degenerate = degenerate.all()
-    set_aside = degenerate & ~all_degenerate
+
+
+def _best_start(held_out: Tensor, degenerate: Tensor) -> Tensor:
+    """Number of the mixture that is likeliest by held-out points, (R,), among those
+    that are not degenerate.
+
+    Where every start is degenerate the likeliest one stays, marked as degenerate.
+    """
+    set_aside = degenerate & ~degenerate.all()
     eligible = held_out.masked_fill(set_aside, -torch.inf)
-    best = eligible.argmax()
-    mixture = mixtures.take(best)
-    occupied = degeneracy.occupied[best] | all_degenerate
-    on_validation = mixture.responsibilities(psi_validation, y_validation)
+    return eligible.argmax()
 
-    def memberships(responsibilities: Tensor, counts: Tensor, part: str) -> Tensor:
-        kept = occupied * responsibilities
-        assigned = assign(
-            kept,
-            options.assignment,
-            problem.seed,
-            *variant.stream,
-            part,
-        )
-        return assigned * counts[:, None]
 
-    slopes_in_psi = mixture.theta[:, :k]
-    slopes = variant.project_slopes(slopes_in_psi)
-    train = memberships(responsibilities[best], counts, "train")
-    validation = memberships(on_validation, counts_validation, "validation")
-    n_left_out = max(0, len(problem.s) - k)
-    unconverged = ~mixtures.converged
-    return Environments(
-        k=torch.full_like(best, k),
-        train=train,
-        validation=validation,
-        slopes=pad(slopes, (0, n_left_out)),
-        intercept=constant * mixture.theta[:, -1],
-        weights=mixture.weights,
-        sigma=mixture.sigma,
-        occupied=occupied,
-        ridge=ridges[best],
-        held_out=held_out[best],
-        objective=mixture.objective,
-        label_information=degeneracy.information[best],
-        degenerate=all_degenerate,
-        n_starts=torch.full_like(best, len(degenerate)),
-        n_label_split=degeneracy.label_split.sum(),
-        n_empty=degeneracy.empty.sum(),
-        n_unconverged=unconverged.sum(),
-    )
+def _weighted_memberships(
+    responsibilities: Tensor,
+    counts: Tensor,
+    options: KerHRMOptions,
+    seed: int,
+    *name: str,
+) -> Tensor:
+    """Memberships (m, K) by :func:`assign`, times the points' weights (m,)."""
+    assigned = assign(responsibilities, options.assignment, seed, *name)
+    return assigned * counts[:, None]
