@@ -1,5 +1,6 @@
 """References, which tell what a method's result is worth."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -135,13 +136,19 @@ def train_least_squares(inputs: Inputs, options: LeastSquaresOptions) -> Fitted:
     level = y.mean()
     centred = x - centre
     slope = least_norm(centred, y - level)
+    model = affine(level, centre, slope)
+    return Fitted({"model": model})
+
+
+def affine(level: Tensor, centre: Tensor, slope: Tensor) -> Callable[[Tensor], Tensor]:
+    """level + slope^T (x - centre) of points x (m, d), in the points' precision."""
 
     def model(points: Tensor) -> Tensor:
         deviations = points - centre
         outputs = level + deviations @ slope
         return outputs.to(points)
 
-    return Fitted({"model": model})
+    return model
 
 
 def least_norm(x: Tensor, y: Tensor) -> Tensor:

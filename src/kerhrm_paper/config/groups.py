@@ -1,7 +1,7 @@
 """Which cells does one job train together?"""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 
 from pydantic import ValidationError
@@ -136,18 +136,19 @@ def groups_of_search(cells: Iterable[Cell]) -> list[Group]:
 
 def by_base(cells: Iterable[Cell]) -> Together:
     """Learners by their data and base."""
-    together: Together = defaultdict(list)
-    for data, learner in cells:
-        key = (data, base_of(learner))
-        together[key].append(learner)
-    return together
+    return _together(cells, base_of)
 
 
 def _by_options(cells: Iterable[Cell]) -> Together:
     """Learners by their data and name, but for the criterion that selected them."""
+    return _together(cells, unselected)
+
+
+def _together(cells: Iterable[Cell], common: Callable[[str], str]) -> Together:
+    """Learners by their data and what they have in common."""
     together: Together = defaultdict(list)
     for data, learner in cells:
-        key = (data, unselected(learner))
+        key = (data, common(learner))
         together[key].append(learner)
     return together
 
