@@ -26,7 +26,13 @@ from kerhrm.estimators._base import (
 from kerhrm.estimators._fitted import FittedInvariant, slower
 from kerhrm.estimators._guard import ASKED_FOR, not_detected, price
 from kerhrm.estimators._parameters import FitOptions, fit_options
-from kerhrm.estimators._start import GivenRows, ReadRows, points_of, read_rows
+from kerhrm.estimators._start import (
+    GivenRows,
+    ReadRows,
+    learn_units,
+    points_of,
+    read_rows,
+)
 from kerhrm.estimators._steps import (
     InferredEnvironments,
     Prepared,
@@ -137,8 +143,9 @@ class InvariantEstimator(FittedInvariant):
     def _prepare(
         self, given: GivenRows, rows: ReadRows, options: FitOptions
     ) -> Prepared:
-        """Draw the network's start, and reduce its features."""
-        inputs, positions = points_of(self, rows)
+        """Learn units, draw the network's start, and reduce its features."""
+        points = learn_units(self, rows)
+        inputs, positions = points_of(self, rows, points)
         return prepare(given, rows, inputs, positions, options)
 
     def _pretest(self, prepared: Prepared) -> tuple[Prepared, str | None]:
@@ -208,13 +215,14 @@ class InvariantEstimator(FittedInvariant):
         return labels and prepared.options.calibration == "sigmoid"
 
     def _predict_as_erm(self, prepared: Prepared, reason: str) -> None:
-        """Predict as ERM in closed form, of all rows."""
+        """Predict as ERM in closed form, of all rows and in their units."""
         if reason != ASKED_FOR:
             parameter = "if_not_detected" if self._inferred is None else "if_not_better"
             text = f"{reason}; predicting as ERM: {parameter}='fit' keeps KerHRM"
             warn(text, HeterogeneityNotDetectedWarning)
         rows = prepared.rows.without_auxiliary()
-        inputs, _ = points_of(self, rows, hold_out=False)
+        points = learn_units(self, rows, hold_out=False)
+        inputs, _ = points_of(self, rows, points)
         if self._inferred is None:
             self.history_ = []
         models, columns = self._keep_simple(inputs)

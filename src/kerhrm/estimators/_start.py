@@ -19,7 +19,7 @@ from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.auxiliary_column import CATEGORIES
 from kerhrm.tables.data import read_features
 from kerhrm.tables.distinct import DistinctRows, ordered_rows, repeated_inputs
-from kerhrm.tables.held_out import check_fraction, split_rows
+from kerhrm.tables.held_out import Split, check_fraction, split_rows
 from kerhrm.tables.labels import environment_labels
 from kerhrm.tables.loaders import LOADERS, unloaded
 from kerhrm.tables.targets import read_target, read_weights
@@ -172,12 +172,13 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
     return rows
 
 
-def points_of(
+def learn_units(
     estimator: Any, rows: ReadRows, *, hold_out: bool = True, weighs: bool = True
-) -> tuple[Inputs, np.ndarray]:
-    """Split the rows of a table, and draw w_0.
+) -> Split:
+    """Split the rows of a table, and learn units of those that train.
 
-    Learns units, limits and, of a classifier, classes.
+    Limits of the columns and, of a classifier, classes are learned, too; those of an
+    earlier fit are forgotten.
 
     Parameters
     ----------
@@ -193,30 +194,20 @@ def points_of(
 
     Returns
     -------
-    inputs : Inputs
-        Points that train and that validate, and the network at w_0.
-    positions : ndarray, (n,), int64
-        Point that stands for each row of the table: of the training points, then of the
-        validation points; -1 of a row of weight 0.
+    Split
+        Rows that train and that validate.
     """
-    device = resolve_device(estimator.device)
     task = estimator._task
     if rows.validation is None:  # also where no rows validate
         check_fraction(estimator.validation_fraction)
-    hold_out = hold_out and rows.validation is None
     points = split_rows(
         rows.distinct,
         rows.target,
         task,
         estimator.validation_fraction,
-        hold_out=hold_out,
+        hold_out=hold_out and rows.validation is None,
         weighs=weighs,
     )
-    held_out = rows.x[points.held_out], rows.target[points.held_out]
-    if rows.validation is not None:
-        held_out = rows.validation
-    n_inputs = rows.x.shape[1]
-    network = network_of(estimator.network, estimator.seed_, n_inputs)
     x = rows.x[points.train]
     target = rows.target[points.train]
     units = Units.measure(rows.columns, x, target, task, points.weights)
@@ -225,6 +216,38 @@ def points_of(
     vars(estimator).pop("classes_", None)  # of an earlier fit
     if units.classes is not None:
         estimator.classes_ = units.classes
+    return points
+
+
+def points_of(
+    estimator: Any, rows: ReadRows, points: Split
+) -> tuple[Inputs, np.ndarray]:
+    """Points of the rows of a table in the units that are learned, and w_0.
+
+    Parameters
+    ----------
+    estimator : TableEstimator
+        With units.
+    rows : ReadRows
+        By :func:`read_rows`.
+    points : Split
+        By :func:`learn_units`.
+
+    Returns
+    -------
+    inputs : Inputs
+        Points that train and that validate, and the network at w_0.
+    positions : ndarray, (n,), int64
+        Point that stands for each row of the table: of the training points, then of the
+        validation points; -1 of a row of weight 0.
+    """
+    device = resolve_device(estimator.device)
+    units = estimator._units
+    held_out = rows.x[points.held_out], rows.target[points.held_out]
+    if rows.validation is not None:
+        held_out = rows.validation
+    n_inputs = rows.x.shape[1]
+    network = network_of(estimator.network, estimator.seed_, n_inputs)
     on = partial(_tensor, device=device)
     environments_validation = None  # of rows that are given for validation
     if rows.validation is None:
@@ -234,11 +257,11 @@ def points_of(
         weights_validation = on(points.held_out_weights)
     x_validation, target_validation = held_out
     inputs = Inputs(
-        units.inputs(x).to(device),
-        units.target(target).to(device),
+        units.inputs(rows.x[points.train]).to(device),
+        units.target(rows.target[points.train]).to(device),
         units.inputs(x_validation).to(device),
         units.target(target_validation).to(device),
-        task,
+        estimator._task,
         estimator.seed_,
         network.to(device),
         environments=on(rows.environments, points.train),

@@ -22,7 +22,7 @@ from kerhrm.estimators._base import (
     threads_for,
 )
 from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.estimators._start import GivenRows, learn_units, points_of, read_rows
 from kerhrm.memory import keeping
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.options import PointLoss, loss_of
@@ -72,9 +72,10 @@ class Baseline(TableEstimator):
                 threads_for(self.n_jobs, rows.x.shape),
                 keeping(rows.x.nbytes),
             ):
-                inputs, positions = points_of(
+                points = learn_units(
                     self, rows, hold_out=self._holds_out, weighs=self._weighs
                 )
+                inputs, positions = points_of(self, rows, points)
                 fitted = method.train(inputs, options)
                 network = self._network_of(fitted, inputs.network)
                 finish(self, network, inputs.x)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from torch import Tensor
 
-from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.estimators._start import GivenRows, learn_units, points_of, read_rows
 from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.features.ntf import extract
 from kerhrm.features.ridge import Columns
@@ -61,7 +61,8 @@ def robust(
     )
     given = GivenRows(training.x, training.y)
     table = read_rows(erm, given)
-    inputs, positions = points_of(erm, table, hold_out=False, weighs=False)
+    split = learn_units(erm, table, hold_out=False, weighs=False)
+    inputs, positions = points_of(erm, table, split)
     rows = np.argsort(positions)
     y = training.y[rows]
     group = training.group[rows]

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
-from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.estimators._start import GivenRows, learn_units, points_of, read_rows
 from kerhrm.methods.registry import METHODS
 from kerhrm.tables.held_out import split
 
@@ -117,7 +117,7 @@ def test_they_are_the_registry_s_methods(
     }
     given_rows = GivenRows(table.x, table.y, **given)
     rows = read_rows(model, given_rows)
-    inputs, _ = points_of(model, rows, **how)
+    inputs, _ = points_of(model, rows, learn_units(model, rows, **how))
     options = method.options(**QUICK[name])
     learned = method.train(inputs, options)
     trained = learned.networks["model"]

@@ -19,7 +19,7 @@ from kerhrm import (
 )
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
-from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.estimators._start import GivenRows, learn_units, points_of, read_rows
 from tests.unit.estimators.conftest import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
@@ -32,7 +32,7 @@ def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
     model = clone(model)
     given = GivenRows(table.x, table.y)
     rows = read_rows(model, given)
-    inputs, _ = points_of(model, rows)
+    inputs, _ = points_of(model, rows, learn_units(model, rows))
     with torch.no_grad():
         features = NTFMap.fit(inputs.network, inputs.x, 5)
         problem = Problem.from_features(
@@ -127,7 +127,7 @@ def test_environments_are_those_of_the_fit(
     again = clone(model)
     given = GivenRows(slopes.x, slopes.y)
     rows = read_rows(again, given)
-    _, positions = points_of(again, rows)
+    _, positions = points_of(again, rows, learn_units(again, rows))
     with torch.no_grad():
         points = inputs.x, inputs.x_validation
         settings = OPTIONS.model_copy(update=parameters | options)

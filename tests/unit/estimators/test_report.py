@@ -24,7 +24,7 @@ from kerhrm import (
     table_encoder,
     worst_group_score,
 )
-from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.estimators._start import GivenRows, learn_units, points_of, read_rows
 from tests.unit.estimators.conftest import flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
@@ -72,7 +72,7 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
 
     again = clone(model)
     rows = read_rows(again, GivenRows(x_train, y_train))
-    _, positions = points_of(again, rows)
+    _, positions = points_of(again, rows, learn_units(again, rows))
     train = np.flatnonzero(positions < 320)
     rows = slopes.x[train]
     least_squares = LinearRegression()
@@ -365,7 +365,8 @@ def test_errors_of_a_refused_fit_are_in_the_unit_of_its_rows(slopes: Any) -> Non
     model.fit(x, y)
     assert model.predictor_ == "erm"
     again = clone(model)
-    _, positions = points_of(again, read_rows(again, GivenRows(x, y)))
+    rows = read_rows(again, GivenRows(x, y))
+    _, positions = points_of(again, rows, learn_units(again, rows))
     unit = y[positions < 160].std()
     assert abs(unit / y.std() - 1) > 3e-3
     refused = model.report(x, y).facts["refused"]

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
-from kerhrm.estimators._start import GivenRows, points_of, read_rows
+from kerhrm.estimators._start import GivenRows, learn_units, points_of, read_rows
 from kerhrm.features.ridge_path import RidgePath
 from kerhrm.tables.distinct import DistinctRows, alike_by_chance, column_order
 from tests.unit.estimators.conftest import Table, flipped_labels, flipped_slopes
@@ -99,7 +99,8 @@ def test_copies_train_or_validate_together(model: Any) -> None:
     model.set_params(random_state=0)
     given = GivenRows(x[rows], y[rows])
     table = read_rows(model, given)
-    inputs, positions = points_of(model, table, weighs=False)
+    split = learn_units(model, table, weighs=False)
+    inputs, positions = points_of(model, table, split)
     trains = positions < len(inputs.x)
     n_training = len(inputs.x)
     n_points = n_training + len(inputs.x_validation)
