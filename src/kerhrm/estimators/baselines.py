@@ -96,6 +96,8 @@ class Baseline(TableEstimator):
         """Warn if a constant does better on the training rows."""
         blocks = inputs.x.split(BLOCK)
         f = torch.cat([self._evaluate(network, block) for block in blocks])
+        if not bool(f.isfinite().all()):
+            return  # a warning has said so
         y = inputs.y.double()
         scores = point_scores(f, y, self.task)
         if self.task == "classification":

@@ -15,7 +15,6 @@ from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.randomness import stream
 from kerhrm.tables.distinct import DistinctRows
-from kerhrm.tables.shares import validation_size
 
 
 @dataclass(frozen=True)
@@ -165,6 +164,16 @@ def _in_unit_of_training(
         None if are_alike else np.asarray(train / unit),
         None if are_ones else np.asarray(in_units),
     )
+
+
+def validation_size(n: int, fraction: float) -> int:
+    """Number of n rows that validate: a fraction of them, rounded.
+
+    It is at least 1, unless fewer than two rows would be left to train.
+    """
+    rounded = round(fraction * n)
+    at_least_one = max(1, rounded)
+    return min(at_least_one, n - 2)
 
 
 def split(

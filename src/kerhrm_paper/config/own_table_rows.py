@@ -19,9 +19,10 @@ from kerhrm.given import LARGEST
 from kerhrm.tables.cells import text_of
 from kerhrm.tables.columns import columns_that_name_rows, none_left, texts
 from kerhrm.tables.csv import read_names, read_table
+from kerhrm.tables.held_out import validation_size
 from kerhrm.tables.index import first_row
 from kerhrm.tables.oddities import is_regression
-from kerhrm.tables.shares import TEST_SHARE, validation_size
+from kerhrm.tables.shares import TEST_SHARE
 from kerhrm.tables.wording import counted
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.own_table import OwnTable

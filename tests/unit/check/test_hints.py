@@ -233,9 +233,9 @@ class Unfitted:
 
     def __init__(self, **_: Any) -> None: ...
 
-    def fit(self, *_: Any) -> None: ...
+    def fit(self, *_: Any, **__: Any) -> None: ...
 
-    def report(self, *_: Any) -> SimpleNamespace:
+    def report(self, *_: Any, **__: Any) -> SimpleNamespace:
         return SimpleNamespace(errors=None, facts={})
 
     def describe(self, **_: Any) -> None:
