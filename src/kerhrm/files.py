@@ -32,15 +32,39 @@ def cure(error: OSError) -> str:
     return CURES.get(error.errno or 0, "check the path, and the disk that it is on")
 
 
-def visible(folder: Path, pattern: str) -> list[Path]:
+def unreadable(path: File, error: OSError) -> FileError:
+    """The error of a file or folder that the system does not let us read."""
+    problem = f"{path} cannot be read"
+    if not isinstance(error, PermissionError):  # whose cure says as much
+        problem += f" ({error.strerror})"
+    return FileError(problem, cure(error))
+
+
+def visible_files(folder: Path, pattern: str) -> list[Path]:
     """Paths below a folder that match, in order, and are not hidden nor in hidden
-    folders: editors, Jupyter and macOS leave such files."""
+    folders: editors, Jupyter and macOS leave such files.
+
+    None of a folder that does not exist.  Raises FileError if one cannot be read:
+    ``Path.glob`` takes it for empty.
+    """
+    is_deep = "**" in pattern
+    for _, folders, _ in os.walk(folder, onerror=_refuse_unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if not is_deep:
+            break
     paths = []
     for path in sorted(folder.glob(pattern)):
         below = path.relative_to(folder)
         if not any(name.startswith(".") for name in below.parts):
             paths.append(path)
     return paths
+
+
+def _refuse_unreadable(error: OSError) -> None:
+    """Refuse a folder that is there and cannot be read."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return
+    raise unreadable(error.filename, error) from error
 
 
 @contextlib.contextmanager

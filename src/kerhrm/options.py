@@ -62,7 +62,7 @@ def python_value(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () else value
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """Values of a sequence, or a single value, of Python's own types."""
     if hasattr(value, "tolist"):  # arrays, tensors, pandas
         value = value.tolist()
@@ -73,7 +73,7 @@ def listed(value: Any) -> list[Any]:
 
 
 #: one or several values to try, of any kind of sequence
-Values = Annotated[list[Item], BeforeValidator(listed), NonEmpty]
+Values = Annotated[list[Item], BeforeValidator(as_list), NonEmpty]
 
 
 def option(default: Any, meaning: str) -> Any:
@@ -184,7 +184,7 @@ def _without_single_items(path: tuple[int | str, ...], given: Any) -> list[int |
         if isinstance(given, Mapping):
             given = given.get(step)
         elif isinstance(step, int):
-            values = listed(given)
+            values = as_list(given)
             given = values[step] if step < len(values) else None
             if len(values) == 1:
                 continue

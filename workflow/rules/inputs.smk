@@ -65,7 +65,7 @@ os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 * 2**20))
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import visible
+from kerhrm.files import visible_files
 from kerhrm_paper.config.command_checks import check_number
 from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.layout import reserved

@@ -13,7 +13,7 @@ from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
 from kerhrm.networks.modules import of_module
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.options import listed
+from kerhrm.options import as_list
 
 MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
 
@@ -50,7 +50,7 @@ def network_options_of(network: Any) -> NetworkOptions:
         return NetworkOptions.parse({"module": network}, "network: ")
     if not callable(network):
         try:
-            return NetworkOptions.parse({"widths": listed(network)}, "network: ")
+            return NetworkOptions.parse({"widths": as_list(network)}, "network: ")
         except KerhrmError as error:
             hint = "give hidden widths, as network=(1024,)"
             raise KerhrmError(error.problem, hint) from error

@@ -15,7 +15,7 @@ from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.options import (
     Natural,
     Options,
-    listed,
+    as_list,
     python_value,
 )
 
@@ -83,7 +83,7 @@ def options_of(
             continue
         value = given[name] if name in given else getattr(estimator, name)
         if isinstance(field.default, list):
-            value = listed(value)
+            value = as_list(value)
         values[name] = python_value(value)
     try:
         return _parsed(kind, values, "{}")

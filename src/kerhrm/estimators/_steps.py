@@ -23,7 +23,7 @@ from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.heterogeneity.test import test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit
 from kerhrm.methods.inputs import Inputs
-from kerhrm.options import listed
+from kerhrm.options import as_list
 from kerhrm.tables.units import Units
 
 #: ridges with which equations are not singular
@@ -158,7 +158,7 @@ def iterated(prepared: Prepared) -> Fit:
     except SingularError as error:
         hint = "leave noise_sd out of options, or raise it"
         if error.option != "noise_sd":
-            given = listed(getattr(prepared.options, error.option))
+            given = as_list(getattr(prepared.options, error.option))
             ridge = max(WELL_POSED[error.option], 10 * max(given))
             hint = f'give options={{"{error.option}": {ridge:g}}}'
         raise KerhrmError(error.problem, hint) from error

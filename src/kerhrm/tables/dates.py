@@ -71,7 +71,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         problem = f"{where} must hold dates; got {example!r} in {row}"
         hint = "write all of them as 2024-12-31, or leave the column out of --dates"
         raise KerhrmError(problem, hint)
-    shown_format = shown(ways)
+    shown_format = evident_format(ways)
     given = [name for name in ORDERS.get(order or "", ()) if name in ways]
     possible = possible_orders(ways)
     if shown_format and possible and order and not given:
@@ -109,7 +109,7 @@ def date_options(column: pd.Series) -> str | None:
     if not ways:
         return None
     option = flag("--dates", column.name)
-    if shown(ways):
+    if evident_format(ways):
         return option
     orders = " or ".join(possible_orders(ways))
     return f"{option} --date-order {orders}"
@@ -138,7 +138,7 @@ def readings(words: Sequence[str]) -> dict[str, pd.Series]:
     return found
 
 
-def shown(ways: Mapping[str, pd.Series]) -> str | None:
+def evident_format(ways: Mapping[str, pd.Series]) -> str | None:
     """Name the format that the words show themselves, of those that are possible."""
     for name in ways:
         if name in SHOWN:

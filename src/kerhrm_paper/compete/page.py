@@ -10,7 +10,7 @@ import pandas as pd
 from kerhrm_paper.compete.ranks import FEWEST
 from kerhrm_paper.compete.results import WORDS, Results, answers
 from kerhrm_paper.reporting.page import framed, page
-from kerhrm_paper.runs.limited import in_words
+from kerhrm_paper.runs.limited import limit_in_words
 
 TOO_FEW = "too few seeds"  #: outcome of a comparison
 LEAST_P = 1e-4  #: that has digits
@@ -174,10 +174,10 @@ def _how(results: Results) -> str:
         "<p>All methods have the same data, seeds and initial networks. Each is tuned "
         "by its own criterion among at most eight candidates, on seeds that no table "
         f"has. A fit of {escape(results.titles[0])} has at most "
-        f"{in_words(results.minutes)}. Seconds a fit are those of a method's jobs over "
-        "the number of their fits, without the features that several methods share; "
-        "&gt; is before the limit, where a fit took longer. <code>ranks.csv</code> has "
-        "all numbers.</p>"
+        f"{limit_in_words(results.minutes)}. Seconds a fit are those of a method's "
+        "jobs over the number of their fits, without the features that several methods "
+        "share; &gt; is before the limit, where a fit took longer. "
+        "<code>ranks.csv</code> has all numbers.</p>"
     )
 
 

@@ -18,7 +18,7 @@ from kerhrm.options import (
     misfit,
     option,
 )
-from kerhrm_paper.config.strict_yaml import read_yaml, shown
+from kerhrm_paper.config.strict_yaml import read_yaml, shown_path
 
 CRITERIA = (POOLED, WORST_INFERRED, WORST_TRUE, AS_RELEASED)
 
@@ -108,4 +108,4 @@ def load_endpoints(path: str | Path) -> Endpoints:
     Raises KerhrmError, in one line with file, key and value, if it does not fit.
     """
     file = Path(path)
-    return Endpoints.parse(read_yaml(file), f"{shown(file)}: ")
+    return Endpoints.parse(read_yaml(file), f"{shown_path(file)}: ")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError, similar, suggest
-from kerhrm.files import visible
+from kerhrm.files import visible_files
 from kerhrm_paper.config.fields import check_name
-from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown
+from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown_path
 from kerhrm_paper.config.tries import without_replaced
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
@@ -198,7 +198,7 @@ def _check_no_preset(folder: Path, further: list[Path]) -> None:
     for path in further:
         file = path.resolve()
         if file.parent == presets.resolve():
-            problem = f"{shown(path)}: this is a preset"
+            problem = f"{shown_path(path)}: this is a preset"
             raise KerhrmError(problem, f"write --config preset={file.stem}")
 
 
@@ -213,7 +213,7 @@ def _check_read(folder: Path, further: list[Path]) -> None:
         if not is_yaml or is_known or top in (*FOLDERS, PRESETS):
             continue
         if path.resolve() not in given:
-            problem = f"{shown(path)}: a file of this name is not read"
+            problem = f"{shown_path(path)}: a file of this name is not read"
             raise KerhrmError(problem, _place(folder.name, top, path))
 
 
@@ -221,7 +221,7 @@ def _all_below(folder: Path, seen: frozenset[Path] = frozenset()) -> Iterator[Pa
     """All that lies below a folder, also behind links to folders, which no pattern
     enters; ``seen`` are the folders that the links have led through."""
     seen |= {folder.resolve()}
-    for path in visible(folder, "**/*"):
+    for path in visible_files(folder, "**/*"):
         yield path
         is_link = path.is_symlink() and path.is_dir()
         if is_link and path.resolve() not in seen:
@@ -248,7 +248,7 @@ def _place(config: str, top: str, path: Path) -> str:
 
 def _read(path: Path, place: Key = ()) -> Layer:
     """A file whose content has a place in the whole tree."""
-    return shown(path), place, read_yaml(path)
+    return shown_path(path), place, read_yaml(path)
 
 
 def _add_changes(sources: Sources, layer: Layer) -> None:
@@ -283,14 +283,14 @@ def _files(folder: Path) -> list[Path]:
         is_in_folder = path.parent == folder
         is_read = is_in_folder and path.suffix == ".yaml"
         if is_yaml and path.is_file() and not is_read:
-            problem = f"{shown(path)}: a file of this name is not read"
+            problem = f"{shown_path(path)}: a file of this name is not read"
             hint = f"call it {folder.name}/{path.stem}.yaml"
             raise KerhrmError(problem, hint)
-    files = visible(folder, "*.yaml")
+    files = visible_files(folder, "*.yaml")
     for path in files:
         try:
             check_name(path.stem)
         except ValueError as error:
-            problem = f"{shown(path)}: {error}"
+            problem = f"{shown_path(path)}: {error}"
             raise KerhrmError(problem, "rename the file") from error
     return files

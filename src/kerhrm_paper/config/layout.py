@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from kerhrm.files import visible
+from kerhrm.files import visible_files
 from kerhrm_paper.runs.locks import TEMPORARY
 from kerhrm_paper.runs.origin import CHECKOUT as CHECKOUT
 from kerhrm_paper.runs.provenance import PROVENANCE
@@ -33,7 +33,7 @@ def rule_files(root: Path) -> list[Path]:
     folder = root / "workflow"
     files: list[Path] = []
     for pattern in ("*.smk", "Snakefile"):
-        files += visible(folder, f"**/{pattern}")
+        files += visible_files(folder, f"**/{pattern}")
     if files or root == CHECKOUT:
         return sorted(files)
     return rule_files(CHECKOUT)

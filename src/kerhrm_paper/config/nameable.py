@@ -13,8 +13,8 @@ from pydantic.fields import FieldInfo
 from kerhrm.options import Options
 from kerhrm_paper.config.values import (
     NONE,
-    in_words,
     is_spelled,
+    kind_in_words,
     kinds_of,
     read_value,
     spell_value,
@@ -91,7 +91,7 @@ class Nameable:
         """What values it takes, in words."""
         if self.group:
             return NONE
-        return in_words(self.annotation)
+        return kind_in_words(self.annotation)
 
 
 Schema = Mapping[str, Nameable]  #: by key, in declared order

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import visible
+from kerhrm.files import visible_files
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.layout import reserved, tracked
 from kerhrm_paper.config.schema import Whole
@@ -78,7 +78,7 @@ def _check_preset(
     """Refuse a preset whose runs would lie in another one's, or a published, folder."""
     key = ("preset",)
     folder = root / "config" / "presets"
-    presets = {path.stem for path in visible(folder, "*.yaml")}
+    presets = {path.stem for path in visible_files(folder, "*.yaml")}
     lower_case = preset.casefold()
     for other in presets - {preset}:
         if other.casefold() == lower_case:

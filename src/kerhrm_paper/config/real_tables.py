@@ -6,7 +6,7 @@ from pydantic import Field
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Options, Some, option
-from kerhrm_paper.config.strict_yaml import read_yaml, shown
+from kerhrm_paper.config.strict_yaml import read_yaml, shown_path
 
 
 class TableDescription(Options):
@@ -32,7 +32,7 @@ def load_descriptions(path: str | Path) -> dict[str, TableDescription]:
     file = Path(path)
     descriptions = {}
     for name, entry in read_yaml(file).items():
-        place = f"{shown(file)}: {name}"
+        place = f"{shown_path(file)}: {name}"
         if not isinstance(entry, dict):
             raise KerhrmError(f"{place}: it has no keys", "write 'key: value' lines")
         descriptions[name] = TableDescription.parse(entry, f"{place}.")

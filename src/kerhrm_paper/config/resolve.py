@@ -70,7 +70,7 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Re
     try:
         return resolved(sources, folder)
     except KerhrmError as error:
-        shown = map(strict_yaml.shown, files)
+        shown = map(strict_yaml.shown_path, files)
         of_user = [*shown, "--config"]
 
         def resolve_again(others: Sources) -> Resolved:

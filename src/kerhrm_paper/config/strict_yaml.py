@@ -111,7 +111,7 @@ def read_yaml(path: Path) -> Tree:
     Raises KerhrmError, in one line with the file and the line, for anything but plain
     values and aliases of them.
     """
-    name = shown(path)
+    name = shown_path(path)
     try:
         content = parse(path.read_text(encoding="utf-8-sig"))
     except KerhrmError as error:
@@ -242,7 +242,7 @@ def _value(key: str, text: str) -> Any:
         raise KerhrmError(problem, "write a number of fewer digits") from error
 
 
-def shown(path: Path) -> str:
+def shown_path(path: Path) -> str:
     """Path as errors show it.
 
     Relative to the working directory where it lies below that.

@@ -81,7 +81,7 @@ def is_spelled(kind: Any) -> bool:
     return kind in _SCALARS
 
 
-def in_words(annotation: Any) -> str:
+def kind_in_words(annotation: Any) -> str:
     """What values a type takes."""
     kinds = map(_worded, kinds_of(annotation))
     distinct = dict.fromkeys(kinds)
@@ -155,7 +155,7 @@ def read_value(annotation: Any, text: str) -> Any:
                 return read(kind, text)
             except (ValueError, KeyError):
                 continue  # another type of the union may take it
-    raise ValueError(f"it must be {in_words(annotation)}")
+    raise ValueError(f"it must be {kind_in_words(annotation)}")
 
 
 def _read_none(_: Any, text: str) -> None:

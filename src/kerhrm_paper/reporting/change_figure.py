@@ -23,7 +23,7 @@ from kerhrm_paper.reporting.figures import (
     subplots,
 )
 from kerhrm_paper.reporting.selection_figure import ABSENT
-from kerhrm_paper.reporting.setting_words import in_lines, in_words
+from kerhrm_paper.reporting.setting_words import in_lines, setting_in_words
 from kerhrm_paper.reporting.tables import TITLES
 from kerhrm_paper.reporting.version_figure import LEVEL_LINE
 
@@ -81,7 +81,7 @@ class _Rows:
     def names(self, width: int) -> list[str]:
         """Of all rows, from top to bottom, in lines of so many characters."""
         names = [*self.changes, *self.methods]
-        return [in_lines(in_words(name), width) for name in names]
+        return [in_lines(setting_in_words(name), width) for name in names]
 
     def height(self, method: str, change: str) -> float | None:
         """Of a cell; None for methods that are lines."""
@@ -154,7 +154,7 @@ def changes(cells: pd.DataFrame) -> Figure:
             of_base = where(cells, base=base)
             _draw_levels(axis, of_base)
             _draw_cells(axis, of_base, rows)
-            words = in_words(base)
+            words = setting_in_words(base)
             words = textwrap.fill(words, TITLE if n_panels > 1 else NAME)
             axis.set_title(plain(words))
             axis.grid(axis="x")

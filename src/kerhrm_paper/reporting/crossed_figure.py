@@ -16,7 +16,7 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
-from kerhrm_paper.reporting.setting_words import in_words
+from kerhrm_paper.reporting.setting_words import setting_in_words
 from kerhrm_paper.reporting.tables import TITLES, results_of
 
 #: what has a seed, in words
@@ -55,7 +55,7 @@ def crossed(scores: pd.DataFrame) -> Figure:
         for axis, setting in panels:
             of_setting = where(scores, setting=setting)
             _draw_sources(axis, of_setting, methods)
-            words = in_words(setting)
+            words = setting_in_words(setting)
             axis.set_title(plain(words))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=4)

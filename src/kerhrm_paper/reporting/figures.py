@@ -107,7 +107,7 @@ def save_png(figure: Figure, path: str | Path, dpi: int | None = None) -> None:
         with_palette.save(handle, format="PNG", optimize=True)
 
 
-def split(cells: pd.DataFrame, name: str) -> pd.DataFrame:
+def split_setting(cells: pd.DataFrame, name: str) -> pd.DataFrame:
     """Primary rows; ``period=1940-1959,clip=train`` is 1940-1959 of the variant
     clip=train."""
     cells = cells[primary(cells)]

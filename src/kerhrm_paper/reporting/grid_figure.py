@@ -16,7 +16,7 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
-from kerhrm_paper.reporting.setting_words import in_lines, in_words
+from kerhrm_paper.reporting.setting_words import in_lines, setting_in_words
 from kerhrm_paper.reporting.tables import TITLES, results_of
 
 #: of a setting's end
@@ -55,7 +55,7 @@ def grid(cells: pd.DataFrame) -> Figure:
         for axis, base in zip(panels, bases, strict=False):
             of_base = where(of_grid, base=base)
             _draw(axis, of_base, weights)
-            title = in_lines(in_words(base), TITLE_WIDTH)
+            title = in_lines(setting_in_words(base), TITLE_WIDTH)
             axis.set_title(title, loc="left", fontsize=9)
         for axis in panels[len(bases) :]:
             axis.set_visible(False)

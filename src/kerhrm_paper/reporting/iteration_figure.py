@@ -17,7 +17,7 @@ from kerhrm_paper.reporting.figures import (
     curve,
     finish,
     intervals,
-    split,
+    split_setting,
     style,
     subplots,
 )
@@ -45,7 +45,7 @@ def figure2(cells: pd.DataFrame) -> Figure:
     begin with ERM on the reduced features.  Data without an attribute have no
     divergence.
     """
-    cells = split(cells, "t")
+    cells = split_setting(cells, "t")
     cells = cells.astype({"t": int})
     known = dict.fromkeys(cells["method"])
     methods = [method for method in COURSES if method in known] or [*known]

@@ -25,11 +25,11 @@ from kerhrm_paper.reporting.figures import (
     line_entry,
     looks,
     name_ends,
-    split,
+    split_setting,
     style,
     subplots,
 )
-from kerhrm_paper.reporting.setting_words import in_words
+from kerhrm_paper.reporting.setting_words import setting_in_words
 
 UNTESTED = "pretest=no"  #: mark of KerHRM without its pre-test
 #: of curves, which stand beside a narrow panel; else the method
@@ -51,7 +51,7 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
 
     Dashed: KerHRM without its pre-test.  Grey: references that need no predictor.
     """
-    cells = split(cells, "period")
+    cells = split_setting(cells, "period")
     cells = where(cells, metric="mse")
     periods = list(dict.fromkeys(cells["period"]))
     every_variant = dict.fromkeys(cells["variant"])
@@ -70,7 +70,7 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
         for axis, variant in drawn:
             ends = _draw_methods(axis, cells, variant, periods)
             _draw_references(axis, unchanged)
-            title = in_words(variant) if variant else main_title
+            title = setting_in_words(variant) if variant else main_title
             axis.set_xlabel("year of construction")
             axis.set_title(plain(title))
             axis.set_xticks(places, first_years[::step])

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from matplotlib.figure import Figure
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import atomic, visible, write_text
+from kerhrm.files import atomic, visible_files, write_text
 from kerhrm.threads import one_blas_thread, torch_threads
 from kerhrm_paper.claims.check import evaluate
 from kerhrm_paper.config.endpoints import Endpoints, load_endpoints
@@ -74,7 +74,7 @@ def _compute_again(reference: Path, root: Path) -> None:
     files = [BAND, *FILES] if has_grid else [*FILES]
     figures = reference / "figures"
     with reading(figures):
-        pictures = visible(figures, "*.png")
+        pictures = visible_files(figures, "*.png")
     files += [f"figures/{path.name}" for path in pictures]
     check_published(reference, [*files, REPORT])
     noted = {

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
-from kerhrm.files import visible
+from kerhrm.files import visible_files
 from kerhrm_paper.evaluation.tables import notice
 from kerhrm_paper.reporting import result_files
 from kerhrm_paper.reporting.notes import (
@@ -86,7 +86,7 @@ class Run:
         """Names of the tables: those of the paper first."""
         folder = self.folder / "tables"
         with reading(folder):
-            files = visible(folder, "*.csv")
+            files = visible_files(folder, "*.csv")
         stems = [path.stem for path in files]
         names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
         return sorted(names, key=_place)

@@ -52,14 +52,14 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 SIZE = re.compile(r"(\d+)x(\d+)")  #: of images
 
 
-def in_words(setting: str) -> str:
+def setting_in_words(setting: str) -> str:
     """A setting without configuration keys, where their words are known.
 
     Examples
     --------
-    >>> in_words("scenario=1,r=1.5")
+    >>> setting_in_words("scenario=1,r=1.5")
     'scenario 1, r = 1.5'
-    >>> in_words("14x14,options=public")
+    >>> setting_in_words("14x14,options=public")
     "14×14 pixels, authors' options"
     """
     words = [_option(option) for option in setting.split(",")]

@@ -25,7 +25,7 @@ from kerhrm_paper.reporting.figures import (
     style,
     subplots,
 )
-from kerhrm_paper.reporting.setting_words import in_words
+from kerhrm_paper.reporting.setting_words import setting_in_words
 
 #: references that are lines: name in the legend, and line
 LEVELS = {
@@ -184,6 +184,6 @@ def _draw_curves(
 
 def _variant_title(variant: str, width: int) -> str:
     """What a panel's training data are, in lines that the panel has room for."""
-    words = in_words(variant) if variant else "two environments"
+    words = setting_in_words(variant) if variant else "two environments"
     in_lines = textwrap.fill(words, width)
     return plain(in_lines)

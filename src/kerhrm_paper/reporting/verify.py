@@ -108,7 +108,7 @@ def verify(run: Run, reference: Path) -> Verification:
     old = _published_cells(published, compared)
     is_compared = new["table"].isin(compared)
     new = new[is_compared]
-    cells = compare(new, old)
+    cells = compare_cells(new, old)
     departs = cells["departs"] != ""
     departures = cells[departs]
     departures = departures.sort_values("departs", key=_has_no_pair, kind="stable")
@@ -213,7 +213,7 @@ def save(verification: Verification, path: Path) -> None:
     write_text(path, content)
 
 
-def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+def compare_cells(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     """The cells of two sets of tables side by side, see :class:`Verification`."""
     keys = ["table", *KEYS]
     suffixes = ("_old", "_new")

@@ -4,13 +4,12 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from errno import EACCES
 from typing import Any
 
 import numpy as np
 
 from kerhrm.errors import FileError, KerhrmError
-from kerhrm.files import CURES, File, atomic, cure
+from kerhrm.files import File, atomic, unreadable
 from kerhrm.memory import require
 
 META = "__meta__"
@@ -29,11 +28,10 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
     except IsADirectoryError as error:
         raise FileError(f"{path} is a folder", hint) from error
     except PermissionError as error:
-        raise FileError(f"{path} cannot be read", CURES[EACCES]) from error
+        raise unreadable(path, error) from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename:  # it was not opened
-            problem = f"{path} cannot be read ({error.strerror})"
-            raise FileError(problem, cure(error)) from error
+            raise unreadable(path, error) from error
         message = str(error)
         first_line, _, _ = message.partition("\n")
         raise FileError(f"{path} is damaged ({first_line})", hint) from error

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import visible
+from kerhrm.files import visible_files
 from kerhrm_paper.runs import TOGETHER, provenance
 from kerhrm_paper.runs.arrays import reading
 
@@ -53,7 +53,7 @@ def measured(run: Path) -> pd.DataFrame:
     rows = []
     folder = run / BENCHMARKS
     with reading(folder):
-        paths = visible(folder, "**/*.tsv")
+        paths = visible_files(folder, "**/*.tsv")
     for path in paths:
         relative = path.relative_to(folder)
         name = relative.with_suffix("")
@@ -173,7 +173,7 @@ def place(file: str) -> str:
     return name.removesuffix("-comparisons")  # which the job of a table writes, too
 
 
-def duration(seconds: float) -> str:
+def time_in_words(seconds: float) -> str:
     """Seconds, minutes or hours."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:

@@ -102,7 +102,7 @@ class FitProcess:
             answer = self._answer(60 * minutes)
         except TimeoutError:
             self.end()
-            return Answer(None, f"{TIMED_OUT} after {in_words(minutes)}")
+            return Answer(None, f"{TIMED_OUT} after {limit_in_words(minutes)}")
         if answer is None:
             return Answer(None, self._ended())
         if "problem" in answer:
@@ -205,7 +205,7 @@ def fit_process(files: Any, params: Any) -> Iterator[FitProcess]:
             process.end()
 
 
-def in_words(minutes: float) -> str:
+def limit_in_words(minutes: float) -> str:
     """Minutes, or seconds if they are less than one."""
     if minutes >= 1:
         return f"{minutes:g} minutes" if minutes != 1 else "1 minute"

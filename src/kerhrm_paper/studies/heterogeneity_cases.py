@@ -38,7 +38,7 @@ def cases() -> Iterator[Case]:
     """All that is simulated, in the order of the table."""
     yield from without_environments()
     yield from with_environments()
-    yield from visible()
+    yield from visible_flips()
     yield from not_seen()
 
 
@@ -86,7 +86,7 @@ def with_environments() -> Iterator[Case]:
     yield Case(part, name, category, n=5000, seeds=5)
 
 
-def visible() -> Iterator[Case]:
+def visible_flips() -> Iterator[Case]:
     """Flips of the share of the residual variance that the result calls visible."""
     name = "20% flipped, visible share"
     variance = 0.64  # of the flip

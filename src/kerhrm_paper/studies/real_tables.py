@@ -125,7 +125,7 @@ def load(description: TableDescription) -> RealTable:
     )
 
 
-def split(group: Array, name: str, seed: int) -> tuple[Array, Array]:
+def split_by_group(group: Array, name: str, seed: int) -> tuple[Array, Array]:
     """Rows that train, a tenth of them of the group, and rows that are held out."""
     random = stream(seed, "real tables", name)
     majority = np.flatnonzero(~group)
@@ -156,7 +156,7 @@ def errors(name: str, description: TableDescription, seed: int) -> DataFrame:
     x = table.x.to_numpy(float)
     y = table.y.to_numpy(float)
     group = table.group
-    train, test = split(group, name, seed)
+    train, test = split_by_group(group, name, seed)
     training = Training(x[train], y[train], group[train])
     auxiliary = table.auxiliary
     if auxiliary is not None:

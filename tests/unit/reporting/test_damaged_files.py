@@ -18,7 +18,7 @@ from kerhrm_paper.evaluation.tables import COLUMNS as OF_CELLS
 from kerhrm_paper.reporting import result_files
 from kerhrm_paper.reporting.result_files import ResultFile
 from kerhrm_paper.reporting.run import KEYS, Run
-from kerhrm_paper.reporting.verify import agreement, compare
+from kerhrm_paper.reporting.verify import agreement, compare_cells
 from kerhrm_paper.runs import provenance
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
@@ -265,7 +265,7 @@ def test_a_cell_is_compared_with_one_cell() -> None:
     cells = Run(REFERENCE).cells("table1")
     twice = pd.concat([cells, cells])
     with pytest.raises(pd.errors.MergeError):
-        compare(twice, cells)
+        compare_cells(twice, cells)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,13 @@
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kerhrm.cli import main
+from kerhrm.errors import FileError
+from kerhrm.files import visible_files
 from kerhrm_paper.reporting.run import Run
 
 LONG = "a" * 300
@@ -67,6 +70,32 @@ def test_a_folder_that_nobody_may_search(
         assert line_of(capsys) == f"{file} cannot be read; {hint}"
     with pytest.raises(OSError, match=f"tables cannot be read; {hint}"):
         _ = Run(tmp_path).tables
+
+
+def test_a_folder_of_tables_that_nobody_may_read_is_not_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may read any, so that the file system refuses in its place."""
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / ".ipynb_checkpoints").mkdir()
+    (tables / "table1.csv").touch()
+    scandir = os.scandir
+    closed = tables
+
+    def refused(path: str | Path) -> Any:
+        if Path(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(FileError, match="tables cannot be read; make it readable"):
+        _ = Run(tmp_path).tables
+    with pytest.raises(FileError, match="tables cannot be read; make it readable"):
+        visible_files(tmp_path, "**/*.csv")
+    closed = tables / ".ipynb_checkpoints"
+    assert visible_files(tmp_path, "**/*.csv") == [tables / "table1.csv"]
+    assert visible_files(tmp_path / "nothing", "*.csv") == []
 
 
 def test_a_folder_that_has_been_deleted(

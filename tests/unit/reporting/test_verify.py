@@ -13,7 +13,7 @@ from refusals import refusal
 
 from kerhrm.cli import main
 from kerhrm_paper.reporting.run import Run
-from kerhrm_paper.reporting.verify import agreement, compare, verify
+from kerhrm_paper.reporting.verify import agreement, compare_cells, verify
 from tests.unit.reporting.conftest import COLUMNS, cells_of
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
@@ -44,13 +44,13 @@ def cells(
 
 
 def departs(new: pd.DataFrame, old: pd.DataFrame) -> list[str]:
-    reasons = compare(new, old)["departs"]
+    reasons = compare_cells(new, old)["departs"]
     return [reason for reason in reasons if reason]
 
 
 def test_the_published_runs_agree_with_themselves() -> None:
     published = Run(REFERENCE).cells()
-    top = compare(published, published)
+    top = compare_cells(published, published)
     assert len(top) > 2000
     assert set(top["departs"]) == {""}
 
@@ -97,7 +97,7 @@ def test_missing_and_new_cells_come_last() -> None:
     new_dro = cells([0.4, 0.5])
     new_hrm = cells([0.9, 0.9], "HRM")
     new = pd.concat([new_dro, new_hrm])
-    both = compare(new, old)
+    both = compare_cells(new, old)
     assert sorted(both["departs"]) == sorted(
         [
             "missing",

@@ -19,7 +19,7 @@ from kerhrm.methods.options import ERMOptions
 from kerhrm_paper.runs import fit_process as program
 from kerhrm_paper.runs.arrays import load_records, save_arrays
 from kerhrm_paper.runs.checkpoints import Checkpoint
-from kerhrm_paper.runs.limited import Answer, FitProcess, failed, in_words
+from kerhrm_paper.runs.limited import Answer, FitProcess, failed, limit_in_words
 from kerhrm_paper.runs.predictions import Predictions
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication, Seeds
@@ -283,9 +283,9 @@ def test_a_failure_of_a_method_that_infers_is_one_environment(tmp_path: Path) ->
     assert predictions.memberships is not None
     n_known = SIZES["train"] + SIZES["validation"]
     assert predictions.memberships.shape == (n_known, 1)
-    assert in_words(10) == "10 minutes"
-    assert in_words(1) == "1 minute"
-    assert in_words(0.05) == "3 seconds"
+    assert limit_in_words(10) == "10 minutes"
+    assert limit_in_words(1) == "1 minute"
+    assert limit_in_words(0.05) == "3 seconds"
 
 
 @pytest.fixture
