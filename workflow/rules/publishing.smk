@@ -12,7 +12,7 @@ PUBLISHED = [
 # The page shows every table that is there, and needs only those of `all` and the user's.
 SHOWN_TOO = {
     file.stem: checked(provenance.digest, file)
-    for file in visible(CONFIG.run / "tables", "*.csv")
+    for file in visible_files(CONFIG.run / "tables", "*.csv")
     if file.stem.removesuffix("-comparisons") not in {*IN_ALL, *OWN_TABLES}
 }
 
