@@ -182,8 +182,7 @@ def _rows(
             is_blank = len(row) < 2 and not "".join(row).strip()
             doubtful = several or is_blank
             if doubtful and not _closed(raw, sep, padded):
-                problem = f"{path}: a quote in line {opens} is not closed"
-                raise KerhrmError(problem, "close it, or delete it")
+                raise _refused_quotes(raw, opens, path)
             if is_blank:
                 blank.append(slice(start, end))
             else:
@@ -204,6 +203,16 @@ def _closed(lines: Sequence[str], sep: str, padded: bool) -> bool:
         return len(list(reader)) == 1
     except csv.Error:
         return False
+
+
+def _refused_quotes(lines: Sequence[str], line: int, path: Path) -> KerhrmError:
+    """Say what is wrong with the quotes of a row, which begin in a line."""
+    are_pairs = "".join(lines).count('"') % 2 == 0
+    if are_pairs:
+        problem = f"{path}: line {line} has text or a blank behind a quote that closes"
+        return KerhrmError(problem, "delete it, or the quotes")
+    problem = f"{path}: a quote in line {line} is not closed"
+    return KerhrmError(problem, "close it, or delete it")
 
 
 def _uneven(first: bool, names: int, row: Sequence[str], sep: str) -> str:

@@ -87,6 +87,11 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         {},
         "is a pointer of Git LFS, not the file itself; fetch it: git lfs pull",
     ),
+    "a blank behind a quote": (
+        'a,b\n1,2\n"" \n3,4\n',
+        {},
+        "line 3 has text or a blank behind a quote that closes; delete it",
+    ),
     "an open quote": ('a,b\n1,2\n3,"4\n5,6\n', {}, "a quote in line 3 is not closed"),
     "lines above": ("By\nme\na,b,y\n1,2,3\n", {}, "delete the lines above the names"),
     "a comment of cells": ("# a, b\na,b,y\n1,2,3\n", {}, "delete the lines above"),
