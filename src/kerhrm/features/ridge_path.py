@@ -82,8 +82,10 @@ class RidgePath:
                 for block in centred:
                     second += block.T @ block
                 eigenvalues, v = np.linalg.eigh(second)
-        tiny = np.finfo(float).tiny
-        floor = max(RANK_TOLERANCE * eigenvalues[-1], tiny)
+        numbers = np.finfo(float)
+        # constant columns are 0 when centred, but for the rounding of their mean
+        rounding = n * numbers.eps * np.linalg.norm(mean)
+        floor = max(RANK_TOLERANCE * eigenvalues[-1], n * rounding**2, numbers.tiny)
         kept = eigenvalues > floor
         return cls(
             design=design,

@@ -32,6 +32,23 @@ def network() -> Network:
     return build(options, seed=0, d=5)
 
 
+@pytest.mark.parametrize("level", [0.0, 0.1, 1.0, 1e6])
+@pytest.mark.parametrize("n_columns", [1, 5, 5000])
+def test_constant_columns_predict_the_mean(level: float, n_columns: int) -> None:
+    """The rounding of their mean is no direction."""
+    for n in range(5, 60):
+        random = np.random.default_rng(n)
+        levels = level * random.random(n_columns)
+        columns = np.tile(levels, (n, 1))
+        weights = random.random(n)
+        weights /= weights.mean()
+        path = RidgePath.decompose(columns, weights)
+        assert len(path.values) == 0
+        y = random.normal(size=n)
+        ridge, _ = path.choose(y)
+        assert ridge == np.inf
+
+
 def test_tangent_features_span_those_of_the_landmarks(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:
