@@ -136,7 +136,7 @@ def _check_decimal(
 ) -> None:
     """Refuse numbers that may have a decimal point, or thousands with one."""
     shown = table.copy(deep=False)
-    doubtful = three_decimals(table)
+    doubtful = three_decimals(table, has_zeros=".000" in text)
     if doubtful:  # whose text says more
         options = as_text | dict.fromkeys(doubtful, str)
         cells = _parse(text, path, layout, options)

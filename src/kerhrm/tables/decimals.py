@@ -19,10 +19,12 @@ def shows_comma(table: pd.DataFrame) -> bool:
     return False
 
 
-def three_decimals(table: pd.DataFrame) -> list[int]:
-    """Columns of floats that may be thousands with a point, as 1.004 next to 850.
+def three_decimals(table: pd.DataFrame, *, has_zeros: bool) -> list[int]:
+    """Columns of floats that may be thousands with a point, as 1.004 or 10.000 next to
+    850.
 
     None, if some float has another number of decimals, so that the point is decimal.
+    Whole floats are doubtful if the file ``has_zeros``, as those of 10.000.
     """
     doubtful = []
     for place, (_, column) in enumerate(table.items()):
@@ -31,17 +33,20 @@ def three_decimals(table: pd.DataFrame) -> list[int]:
         is_finite = np.isfinite(column)
         finite = column.to_numpy()[is_finite]
         values = np.abs(finite)
+        if not len(values):
+            continue
         parts = values[values % 1 != 0]
+        # a whole number from 1000 on would have its point, too
+        has_thousands = values.max() >= 1000
         if not len(parts):
+            if has_zeros and not has_thousands:
+                doubtful.append(place)
             continue
         thousands = parts * 1000
         whole = thousands.round()
         grouped = np.isclose(thousands, whole, rtol=1e-12, atol=1e-9).all()
         in_range = parts.min() >= 1 and parts.max() < 1000
-        if not (in_range and grouped):
-            return []
-        # a whole number from 1000 on would have its point, too
-        if values.max() >= 1000:
+        if has_thousands or not (in_range and grouped):
             return []
         doubtful.append(place)
     return doubtful

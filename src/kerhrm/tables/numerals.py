@@ -18,7 +18,7 @@ _NUMBER = re.compile(
 _DIGITS = {
     sign: re.compile(
         rf"(\d+|[1-9]\d{{0,2}}([ '{other}])\d{{3}}(?:\2\d{{3}})*"
-        rf"|[1-9]\d?(?:{other}\d\d)+{other}\d{{3}})?(?:[{sign}](\d*))?"
+        rf"|[1-9]\d?(?:[{other}]\d\d)+[{other}]\d{{3}})?(?:[{sign}](\d*))?"
     )
     for sign, other in ((".", ","), (",", "."))
 }

@@ -1,6 +1,7 @@
 """``read_table``: signs of decimals and thousands, powers, codes and large numbers."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -98,6 +99,42 @@ def test_a_point_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) 
         table = read_text(tmp_path, explained)
         numbers = table["a"]
         assert numbers.iloc[-2] == meaning, cell
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_round_thousands_are_asked_for(sep: str, tmp_path: Path) -> None:
+    rows = ["price;people", "1;10.000", "2;850", "3;20.000", ""]
+    text = text_of(rows, sep)
+    path = written(tmp_path, text)
+    with refusal(r"'people' .* '10.000' is 10000 or 10.0; add --decimal ,"):
+        read_table(path)
+    thousands = read_text(tmp_path, text, decimal=",")
+    assert thousands["people"].tolist() == [10_000, 850, 20_000]
+    for cell in ("10.0", "10.0000", "1000.000", "1000", "0.000"):
+        only = text_of(["price;people", f"1;{cell}", "2;850", "3;", ""], sep)
+        table = read_text(tmp_path, only)
+        first = table["people"].iloc[0]
+        assert first == float(cell), cell
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    {
+        "metres": (["4410.123", "10999.001"], [4410.123, 10999.001]),
+        "degrees": (["12.345678", "48.123456"], [12.345678, 48.123456]),
+        "Indian, with points": (["12.34.567", "1.23.456"], [1_234_567, 123_456]),
+        "telephones": (["30 123456", "31 123456"], ["30 123456", "31 123456"]),
+        "words": (["4 12 345", "1'23'456"], ["4 12 345", "1'23'456"]),
+    }.values(),
+)
+def test_digits_that_are_no_groups(
+    cells: list[str], values: list[Any], tmp_path: Path
+) -> None:
+    """A column with a decimal comma stands beside them."""
+    first, second = cells
+    rows = ["price;x", f"1,5;{first}", f"2,5;{second}", ""]
+    table = read_text(tmp_path, text_of(rows, ";"))
+    assert table["x"].tolist() == values
 
 
 def test_a_point_is_decimal_where_commas_separate(tmp_path: Path) -> None:
