@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from kerhrm.description.rows import environment_names
+from kerhrm.description.rows import HARDLY_ANY, environment_names
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
 
@@ -125,13 +125,14 @@ def break_even_share(
 def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven | None:
     """Break-even share of the smaller environment; None: there is one alone.
 
+    An environment with hardly any membership is none, as in the table of errors.
     The interval is of a bootstrap over the points: their losses are drawn anew, and
     models and memberships stay as they are.  So it says how much these points leave
     open, and not what other training rows would have given.
     """
     counts = losses.memberships * losses.weights[:, None]
     sizes = counts.sum(0)
-    inhabited = sizes > 0
+    inhabited = sizes > HARDLY_ANY * losses.weights.mean()
     n_inhabited = int(inhabited.sum())
     if n_inhabited < 2:
         return None

@@ -36,9 +36,9 @@ LEVEL = "(level)"  #: the constant: the target's mean where all columns have the
 ROWS_PER_COEFFICIENT = 5
 #: share of a column's variance that others leave, below which it is a sum of them
 DEPENDENT = 1e-8
-#: share of the target's standard deviation that is rounding
+#: share of the target's standard deviation that counts as none
 EXACT = 1e-6
-#: share of the target's size that a column's effect is by rounding
+#: share of the target's size that noise, or a column's effect, is by rounding
 ROUNDING = 1e-12
 SOME_ROWS = 2000  #: that show whether a target is the sum of columns
 
@@ -100,9 +100,8 @@ def weighted_least_squares(
     sum_of_squares = float(r @ residuals**2)
     mean_square = sum_of_squares / max(total, 1e-300)
     noise = np.sqrt(mean_square * n_effective / freedom)
-    mean_square_of_target = float(r @ y**2) / max(total, 1e-300)
-    size_of_target = np.sqrt(mean_square_of_target)
-    if noise < EXACT * size_of_target:
+    size_of_target, spread_of_target = _size_and_spread(y, r)
+    if noise < max(EXACT * spread_of_target, ROUNDING * size_of_target):
         noise = 0.0
     mean_squares_of_columns = squared_lengths / max(total, 1e-300)
     effects = np.abs(coefficients) * np.sqrt(mean_squares_of_columns)
@@ -119,6 +118,16 @@ def weighted_least_squares(
         freedom=freedom,
         noise=float(noise),
     )
+
+
+def _size_and_spread(y: np.ndarray, r: np.ndarray) -> tuple[float, float]:
+    """Root mean square and standard deviation of y (n,), whose rows count r (n,)."""
+    total = max(r.sum(), 1e-300)
+    mean_square = float(r @ y**2) / total
+    mean = float(r @ y) / total
+    deviations = y - mean
+    variance = float(r @ deviations**2) / total
+    return np.sqrt(mean_square), np.sqrt(variance)
 
 
 def independent_columns(x: np.ndarray) -> np.ndarray:

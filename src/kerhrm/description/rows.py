@@ -13,6 +13,8 @@ import pandas as pd
 
 from kerhrm.tables.distinct import DistinctRows, column_order
 
+#: rows of an environment or group, by the sum of their memberships: fewer are none
+HARDLY_ANY = 1e-6
 #: of a table with fewer rows; where weights stand for more, a draw weighs more
 MOST_DRAWS = 1_000_000
 

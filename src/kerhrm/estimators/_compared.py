@@ -9,13 +9,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from kerhrm.description.rows import HARDLY_ANY
 from kerhrm.estimators._guard import ALL
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.features.ridge_path import RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
-
-HARDLY_ANY = 1e-6  #: rows of a group, by the sum of their memberships
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ import numpy as np
 from scipy.stats import binomtest, ttest_1samp
 from sklearn.linear_model import LinearRegression
 
+from kerhrm.description.rows import HARDLY_ANY
 from kerhrm.plots.axes import entry, legend, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HARDLY_ANY = 1e-6  #: rows of an environment, by the sum of their memberships
 
 
 def points(

@@ -1,5 +1,7 @@
 """The break-even share, and what a table could have shown, by simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from described_tables import sorted_rows
@@ -131,6 +133,24 @@ def test_of_several_environments_the_others_keep_their_mix() -> None:
     assert found.share == pytest.approx(-rest / (0.4 - rest))
     assert found.side == "below"
     assert "belong to environment 2 and the others keep their mix" in str(found)
+
+
+def test_an_environment_without_rows_is_none() -> None:
+    """M_c may leave memberships of 1e-40 to an environment that has no point."""
+    two = by_environment((320, 0.3), (80, -1.0))
+    n = len(two.kerhrm)
+    traces = np.full((n, 2), 1e-40)
+    memberships = np.column_stack([two.memberships, traces])
+    with_traces = replace(two, memberships=memberships)
+    expected = break_even(two)
+    share = break_even(with_traces)
+    assert share == expected
+    in_other_units = replace(with_traces, weights=1e-300 * two.weights)
+    share = break_even(in_other_units)
+    assert expected is not None
+    assert share is not None
+    assert share.environment == expected.environment
+    assert share.share == pytest.approx(expected.share)
 
 
 def test_the_interval_below_a_share_holds_the_true_one() -> None:

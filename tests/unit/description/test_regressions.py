@@ -127,6 +127,21 @@ def test_rounding_is_nought() -> None:
     assert not fitted.errors.any()
 
 
+@given(st.integers(0, 10_000), st.floats(0, 1e11))
+def test_the_targets_level_changes_no_error(seed: int, level: float) -> None:
+    """A time in seconds since 1970 is no exact function of the columns."""
+    random = np.random.default_rng(seed)
+    column = random.normal(size=60)
+    design = np.column_stack([np.ones(60), column - column.mean()])
+    noise = random.normal(size=60)
+    y = 60 * column + 30 * noise
+    r = random.random(60)
+    before = weighted_least_squares(design, y, r)
+    after = weighted_least_squares(design, y + level, r)
+    assert after.noise == pytest.approx(before.noise, rel=1e-3)
+    assert_allclose(after.errors, before.errors, rtol=1e-3)
+
+
 def test_of_many_columns_those_that_differ_stay() -> None:
     random = np.random.default_rng(4)
     x = random.normal(size=(80, 40))
