@@ -68,9 +68,9 @@ class Roles(NamedTuple):
         return [option for option, columns in by_option.items() if columns]
 
 
-def check_column(name: str, table: pd.DataFrame) -> None:
-    """Refuse a column that a table does not have."""
-    check_name(name, [str(known) for known in table.columns])
+def check_column(name: str, table: pd.DataFrame, *, alone: bool = False) -> None:
+    """Refuse a column that a table does not have; ``alone`` as in ``check_name``."""
+    check_name(name, [str(known) for known in table.columns], alone=alone)
 
 
 def plain_name(name: Any) -> str:
@@ -85,7 +85,8 @@ def complete_rows(table: pd.DataFrame, roles: Roles) -> np.ndarray:
     few.
     """
     for name in (roles.target, *roles.others):
-        check_column(name, table)
+        alone = name in (roles.target, roles.group)
+        check_column(name, table, alone=alone)
     if roles.target in roles.others:
         problem = f"column {roles.target!r} is the target"
         problem += ", and no group, auxiliary or dropped"

@@ -184,6 +184,7 @@ def _drawn(data: CheckedTable, group: str | None, seed: int) -> Drawn:
     labels = data.y if data.task == "classification" else None
     alike = data.copies | data.repeated
     train, test = split(data.features, labels, alike, TEST_SHARE, seed)
+    _check_auxiliary(data.z, train)
     test, left_out = _known_only(data.z, train, test)
     if labels is not None:
         _check_labels(labels.iloc[train])
@@ -264,6 +265,16 @@ def _check_labels(y: pd.Series) -> None:
     if y.nunique() < 2:
         problem = f"the target {y.name!r} is {str(y.iloc[0])!r} in all training rows"
         raise KerhrmError(problem, "give more rows with the other label")
+
+
+def _check_auxiliary(z: pd.DataFrame, train: np.ndarray) -> None:
+    """Refuse auxiliary columns that vary in the test rows alone."""
+    for name, column in z.items():
+        of_train = column.iloc[train]
+        if of_train.nunique() < 2 <= column.nunique():
+            value = str(of_train.iloc[0])
+            problem = f"auxiliary column {name!r} is {value!r} in all training rows"
+            raise KerhrmError(problem, "give more rows with another value")
 
 
 def _known_only(

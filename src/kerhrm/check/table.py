@@ -79,6 +79,8 @@ class CheckedTable(NamedTuple):
         learned = task_of(y, task)
         if learned == "regression":
             y = y.astype(float) if y.dtype.kind == "b" else y
+        elif y.dtype.kind == "f" and (y % 1 != 0).any():
+            y = y.astype(str)  # labels, which scikit-learn takes for a regression's
         z = read_auxiliary(rows[roles.auxiliary])
         features = rows.drop(columns=list({roles.target, *roles.others}))
         if not features.shape[1]:

@@ -206,8 +206,11 @@ def column_names(names: Any, what: str) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def check_name(name: str, names: Sequence[str]) -> None:
-    """Refuse a column that is not among those of a table."""
+def check_name(name: str, names: Sequence[str], *, alone: bool = False) -> None:
+    """Refuse a column that is not among those of a table.
+
+    One that stands ``alone``, as a target, can have no others beside it.
+    """
     if name in names:
         return
     problem = f"column {name!r} does not exist"
@@ -219,6 +222,8 @@ def check_name(name: str, names: Sequence[str]) -> None:
     parts = name.split(",")
     if all(part in names for part in parts):
         problem = f"{problem}, but each of its parts does"
+        if alone:
+            raise KerhrmError(problem, "name one of them")
         quoted = [shlex.quote(part) for part in parts]
         raise KerhrmError(problem, f"use blanks: {' '.join(quoted)}")
     hint = suggest(name, [escaped(known) for known in names])

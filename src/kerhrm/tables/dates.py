@@ -69,20 +69,23 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         example = str(first)[:40]
         row = first_row(wrong, column)
         problem = f"{where} must hold dates; got {example!r} in {row}"
-        hint = "write all of them as 2024-12-31, or leave the column out of --dates"
+        hint = "write it as 2024-12-31 or leave its cell empty, or "
+        hint += "leave the column out of --dates"
         raise KerhrmError(problem, hint)
     shown_format = evident_format(ways)
     given = [name for name in ORDERS.get(order or "", ()) if name in ways]
     possible = possible_orders(ways)
-    if shown_format and possible and order and not given:
+    orders = " or ".join(possible)
+    if possible and order and not given:
         example = _misfit(known, order)
         problem = f"{where} must hold dates; got {example!r}"
-        hint = "leave --date-order out, so that each column shows its own"
+        hint = f"give --date-order {orders}"
+        if shown_format:
+            hint = "leave --date-order out, so that each column shows its own"
         raise KerhrmError(f"{problem} with --date-order {order}", hint)
     chosen = shown_format or next(iter(given), None)
     if chosen is None:
         problem = f"{where} does not show the order of day, month and year"
-        orders = " or ".join(possible)
         hint = f"add --date-order {orders}"
         raise KerhrmError(f"{problem}: {known[0]!r}", hint)
     meaning = dict(zip(known, ways[chosen], strict=True))
@@ -144,11 +147,9 @@ def evident_format(ways: Mapping[str, pd.Series]) -> str | None:
         if name in SHOWN:
             return name
     long = [name for name in ways if "%Y" in name]
-    if not long:
-        return None
-    first = ways[long[0]]
-    alike = all(ways[name].equals(first) for name in long)
-    return long[0] if alike else None
+    first, *others = long or ways
+    alike = all(ways[name].equals(ways[first]) for name in others)
+    return first if alike else None
 
 
 def possible_orders(ways: Mapping[str, pd.Series]) -> list[str]:

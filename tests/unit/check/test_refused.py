@@ -49,6 +49,11 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
         ["--drop", "c,d"],
         "'c,d' does not exist, but each of its parts does; use blanks: c d$",
     ),
+    "groups with a comma": (
+        "a,b,c,d\n" + "1,2,3,4\n" * 30,
+        ["--group", "c,d"],
+        "'c,d' does not exist, but each of its parts does; name one of them$",
+    ),
     "no target": ("a,c\n" + ROWS, [], "column 'b' does not exist"),
     "the target twice": ("a,b\n" + ROWS, ["--group", "b"], "column 'b' is the target"),
     "a seed in words": ("a,b\n" + ROWS, ["--seed", "one"], "got 'one'; use --seed 0"),

@@ -44,6 +44,28 @@ def test_a_label_that_no_test_row_has_is_said(plain: pd.DataFrame) -> None:
     assert "column 'y'" not in facts
 
 
+def test_an_auxiliary_value_that_no_training_row_has_is_said(
+    plain: pd.DataFrame,
+) -> None:
+    checked = check(plain, "y")
+    tested = plain.index.isin(checked.X_test.index[:2])
+    categories = np.where(tested, "b", "a")
+    table = plain.assign(place=categories)
+    with refusal("auxiliary column 'place' is 'a' in all training rows; give more"):
+        check(table, "y", auxiliary="place")
+
+
+def test_two_labels_may_be_any_numbers(plain: pd.DataFrame) -> None:
+    """scikit-learn takes 1.5 and 2.5 for the numbers of a regression."""
+    is_first = np.arange(80) % 3 == 0
+    labels = np.where(is_first, 1.5, 2.5)
+    table = plain.assign(y=labels)
+    checked = check(table, "y")
+    assert list(checked.model.classes_) == ["1.5", "2.5"]
+    as_text = check(table.astype({"y": str}), "y")
+    assert checked.report.errors.equals(as_text.report.errors)
+
+
 def test_groups_of_one_row_are_said(plain: pd.DataFrame) -> None:
     persons = [f"p{i}" for i in range(80)]
     pairs = np.arange(80) // 2

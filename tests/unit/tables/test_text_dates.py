@@ -66,18 +66,36 @@ def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
     is_swapped = days_read == by_month.dt.month
     assert is_swapped.all()
     assert days_read.tolist() == days
-    with refusal("add --date-order dmy"):
+    with refusal(
+        "got '01/01/2020' with --date-order ymd; give --date-order dmy or mdy"
+    ):
         read_dates(column, "ymd")
 
     either_order = pd.Series(["05/05/2020", "06/06/2020"])
     same, _ = read_dates(either_order)
     assert same.dt.month.tolist() == [5, 6]
 
-    short = pd.Series(["31/12/20", "01/12/68"])
-    with refusal("add --date-order dmy"):
+    short = pd.Series(["30/12/20", "01/12/28"])
+    with refusal("add --date-order dmy or ymd"):
         read_dates(short)
     times, _ = read_dates(short, "dmy")
-    assert times.dt.year.tolist() == [2020, 2068]
+    assert times.dt.year.tolist() == [2020, 2028]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["28.04.65", "13.01.70"],
+        ["04/28/65", "01/13/70"],
+        ["28-Apr-65", "13-Jan-70"],
+        ["65-04-28", "70-01-13"],
+    ],
+)
+def test_the_one_order_of_short_years_is_read(cells: list[str]) -> None:
+    times, note = read_dates(pd.Series(cells, name="d"))
+    expected = ["2065-04-28", "1970-01-13"]
+    assert times.dt.strftime("%Y-%m-%d").tolist() == expected
+    assert note.startswith("its years of two digits are read as")
 
 
 @pytest.mark.parametrize(
