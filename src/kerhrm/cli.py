@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import kerhrm
 from kerhrm import check_command
-from kerhrm.errors import KerhrmError, shortened
+from kerhrm.errors import KerhrmError, escaped, shortened
 from kerhrm.files import cure
 from kerhrm.parsers import Once, Parser, PrintCompletion
 
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
         return status
     except KerhrmError as error:
-        print(f"kerhrm: error: {error}", file=sys.stderr)
+        _print_error(str(error))
         return 1
     except OSError as error:
         text = _of_system(error)
@@ -66,10 +66,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return 0
             text = f"the output cannot be written ({error.strerror or error})"
             text += "; free disk space"
-        print(f"kerhrm: error: {text}", file=sys.stderr)
+        _print_error(text)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _print_error(text: str) -> None:
+    """Print an error on one line, whatever the names in it hold."""
+    print(f"kerhrm: error: {escaped(text)}", file=sys.stderr)
 
 
 class _Output:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
-from kerhrm.errors import KerhrmError, shortened, shown
+from kerhrm.errors import KerhrmError, described, shown
 
 HINT = 'write "module:name" of something that Python can import'
 
@@ -94,9 +94,10 @@ def load_entry(entry: str) -> Any:
     try:
         with importing:
             return getattr(import_module(module), name)
-    except (Exception, SystemExit) as error:  # the module's code may do anything
-        what = shortened(f"{type(error).__name__}: {error}", 200)
-        problem = f"cannot load {shown(entry, 100)}: {what}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the module's code may do anything
+        problem = f"cannot load {shown(entry, 100)}: {described(error)}"
         raise KerhrmError(problem, HINT) from error
 
 

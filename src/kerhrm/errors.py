@@ -44,7 +44,11 @@ def shown(value: object, length: int = 60) -> str:
     """
     if getattr(value, "shape", None) == ():  # of NumPy: 1.0, not np.float64(1.0)
         value = value.item()  # type: ignore[attr-defined]
-    return shortened(repr(value), length)
+    try:
+        text = repr(value)
+    except Exception:  # of foreign code
+        text = f"a {type(value).__name__}"
+    return shortened(text, length)
 
 
 def shortened(text: str, length: int = 60) -> str:
@@ -54,6 +58,37 @@ def shortened(text: str, length: int = 60) -> str:
         return text
     start = text[: length - 3]
     return f"{start}..."
+
+
+def escaped(text: str) -> str:
+    """Text with signs that are not seen written out, as \\u200b, so that it is on one
+    line.
+
+    Examples
+    --------
+    >>> print(escaped("two\\nlines"))
+    two\\nlines
+    """
+    signs = []
+    for sign in text:
+        if sign.isprintable():
+            signs.append(sign)
+        else:
+            signs.append(sign.encode("unicode_escape").decode())
+    return "".join(signs)
+
+
+def described(error: BaseException, length: int = 200) -> str:
+    """Type and text of an error that foreign code raises, on one line.
+
+    The type alone where there is no text, or ``__str__`` fails.
+    """
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return shortened(f"{name}: {text}" if text else name, length)
 
 
 def suggest(word: str, known: Collection[str]) -> str:

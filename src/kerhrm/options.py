@@ -18,7 +18,7 @@ from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from kerhrm.entries import check_by_name, check_entry
-from kerhrm.errors import KerhrmError, shortened, shown, suggest
+from kerhrm.errors import KerhrmError, described, shortened, shown, suggest
 
 #: what is learned
 Task = Literal["classification", "regression"]
@@ -120,7 +120,7 @@ class Options(BaseModel):
         except (ValueError, AssertionError, PydanticUserError):
             raise
         except Exception as error:
-            problem = f"their validator raised {type(error).__name__}: {error}"
+            problem = f"their validator raised {described(error)}"
             hint = "give another value, or correct the validator"
             raise ValueError(f"{problem}; {hint}") from error
 

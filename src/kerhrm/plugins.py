@@ -13,7 +13,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from kerhrm.entries import HINT, Lazy, guarding_foreign_code
-from kerhrm.errors import KerhrmError, shortened, shown, suggest
+from kerhrm.errors import KerhrmError, described, shown, suggest
 
 T = TypeVar("T")
 OURS = "kerhrm."  #: how groups of entry points begin
@@ -64,7 +64,7 @@ def _check_readable(package: Distribution) -> None:
         name = package.name
         what = _without_value(package.read_text("entry_points.txt") or "")
         problem = f"package {name}: entry_points.txt: "
-        problem += what or shortened(f"{type(error).__name__}: {error}")
+        problem += what or described(error, 60)
         hint = f"correct the package, or pip uninstall {name}"
         raise KerhrmError(problem, hint) from error
 
@@ -207,9 +207,11 @@ class Registry(Mapping[str, T]):
                     self._check(point.name, plugin)
             except KerhrmError as error:
                 raise KerhrmError(f"{where}: {error.problem}", error.hint) from error
-            except (Exception, SystemExit) as error:  # a script without a main, say
-                text = f"{where}: {type(error).__name__}: {error}"
-                raise KerhrmError(" ".join(text.split()), hint) from error
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a script without a main, say
+                problem = f"{where}: {described(error)}"
+                raise KerhrmError(problem, hint) from error
             plugins[point.name] = plugin
             owners[point.name] = package
         return plugins

@@ -25,6 +25,14 @@ class Class:
 """
 
 
+SILENT = """
+class Silent(Exception):
+    def __str__(self):
+        raise ValueError
+raise Silent
+"""
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """``cupboard.fails`` fails when it is imported, ``cupboard.broken`` when it is
@@ -33,6 +41,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "fails.py").write_text("1 / 0\n")
+    (folder / "silent.py").write_text(SILENT)
+    (folder / "based.py").write_text("raise BaseException('b')\n")
+    (folder / "stopped.py").write_text("raise KeyboardInterrupt\n")
     (folder / "light.py").write_text(SOURCE)
     (folder / "broken.py").write_text("def function(:\n")
     (folder / "needy.py").write_text("import no_such_library\nthing = 1\n")
@@ -66,6 +77,8 @@ def test_what_a_module_defines(package: Path, name: str) -> None:
         ("cupboard.broken:function", "broken.py"),
         ("cupboard.fails:function", "ZeroDivisionError"),
         ("cupboard.needy:thing", "no_such_library"),
+        ("cupboard.silent:thing", "': Silent; write"),
+        ("cupboard.based:thing", "': BaseException: b; write"),
         ("kerhrm.networks.modules:convolutionl", "convolutionl"),
         ("kerhrm.networks.absent:thing", "kerhrm.networks.absent"),
         ("kerhrm.networks.modules", "not an entry point"),
@@ -81,6 +94,11 @@ def test_one_line_for_what_is_not_there(
     assert f"'{entry}'" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.hint
+
+
+def test_an_interrupt_passes(package: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load_entry("cupboard.stopped:thing")
 
 
 def test_the_main_script_has_no_specification(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from kerhrm.tables.wording import NONE, counted, escaped, number
+from kerhrm.errors import escaped
+from kerhrm.tables.wording import NONE, counted, number
 
 if TYPE_CHECKING:
     from kerhrm.description.result import Description

@@ -22,7 +22,7 @@ from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from kerhrm.entries import load_entry
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, described
 from kerhrm.memory import is_out_of_memory
 from kerhrm.networks.base import Network
 from kerhrm.randomness import entropy
@@ -77,8 +77,10 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
             module = factory(d)
         except KerhrmError:
             raise
-        except (Exception, SystemExit) as error:
-            problem = f"fails with {d} inputs ({error})"
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            problem = f"fails with {d} inputs ({described(error)})"
             hint = HINT
             if is_class:
                 name = factory.__name__
@@ -106,7 +108,7 @@ def of_module(module: nn.Module, d: int) -> ModuleNetwork:
             copied = copy.deepcopy(module)
             copied = copied.to("cpu", torch.float32).eval()
         except Exception as error:
-            problem = f"cannot be copied to the CPU ({error})"
+            problem = f"cannot be copied to the CPU ({described(error)})"
             raise _refused(name, problem, "give its factory instead") from error
         check_module(copied, name, d)
     weights = {name: weight.detach() for name, weight in copied.named_parameters()}
@@ -205,7 +207,7 @@ def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
         in_pairs = [module(pair.clone()) for pair in points.split(2)]
         again = torch.cat(in_pairs)
     except Exception as error:
-        problem = f"fails on points of shape {(n, d)} ({error})"
+        problem = f"fails on points of shape {(n, d)} ({described(error)})"
         raise _refused(entry, problem) from error
     if isinstance(outputs, Tensor):
         shape: Any = tuple(outputs.shape)

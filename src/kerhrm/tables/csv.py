@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from kerhrm.errors import KerhrmError, shown, suggest
+from kerhrm.errors import KerhrmError, escaped, shown, suggest
 from kerhrm.files import File
 from kerhrm.tables.cells import EXACT, LIKE_CODE, like_codes, read_cells
 from kerhrm.tables.date_formats import ORDERS
@@ -28,7 +28,7 @@ from kerhrm.tables.layout import (
 )
 from kerhrm.tables.separators import one_blank
 from kerhrm.tables.text import as_path, decode, read_bytes
-from kerhrm.tables.wording import escaped, visible
+from kerhrm.tables.wording import visible
 
 LONG = 100  #: characters of a name that an error shows
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import KerhrmError, escaped, shown
 
 #: signs without width that change nothing else, and joiners next to no letter that they
 #: shape
@@ -65,17 +65,6 @@ def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
     second_text = escaped(shown(second))
     problem = f"{what}: {first_text} and {second_text} have the same name, {name}"
     return KerhrmError(problem, hint)
-
-
-def escaped(name: str) -> str:
-    """A name with signs that are not seen written out, as \\u200b."""
-    signs = []
-    for sign in name:
-        if sign.isprintable():
-            signs.append(sign)
-        else:
-            signs.append(sign.encode("unicode_escape").decode())
-    return "".join(signs)
 
 
 def listed(words: Sequence[str], most: int = 3) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kerhrm.errors import KerhrmError, shortened, shown
+from kerhrm.errors import KerhrmError, described, shown
 from kerhrm.options import Options, Task
 from kerhrm_paper.data.draws import Draws
 
@@ -52,8 +52,7 @@ class Generator:
         try:
             n: Any = getattr(options, "n_points", None)
         except Exception as error:
-            problem = shortened(f"{type(error).__name__}: {error}")
-            problem = f"n_points of its options raises {problem}"
+            problem = f"n_points of its options raises {described(error)}"
             raise KerhrmError(problem, "correct the property") from error
         is_whole = isinstance(n, int) and not isinstance(n, bool)
         if not is_whole or n < 1:

@@ -22,7 +22,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from kerhrm.entries import load_entry
-from kerhrm.errors import KerhrmError, shortened
+from kerhrm.errors import KerhrmError, described, escaped, shortened
 from kerhrm.memory import TooLittleMemory
 from kerhrm.networks.base import resolve_device
 from kerhrm_paper.runs.arrays import save_arrays
@@ -92,14 +92,8 @@ def _fit(
         return None, {"reason": _shown(reason)}
     # a method's code may raise anything; Ctrl-C does not come here
     except BaseException as error:
-        name = type(error).__name__
-        try:
-            parts = [name, *filter(None, [str(error)])]
-            log = traceback.format_exc()
-        except Exception:  # an error that has no text
-            parts = [name]
-            log = name
-        reason = _line(error, entries["train"]) + ": ".join(parts)
+        log = traceback.format_exc()
+        reason = _line(error, entries["train"]) + described(error, LENGTH)
         # a lone surrogate, say, cannot stand in a log file
         as_bytes = log.encode("utf-8", "backslashreplace")
         return None, {"reason": _shown(reason), "traceback": as_bytes.decode()}
@@ -120,11 +114,7 @@ def _line(error: BaseException, entry: str) -> str:
 
 def _shown(reason: str) -> str:
     """A reason as tables can hold it: on one line, and of signs that print."""
-    characters = []
-    for character in shortened(reason, LENGTH):
-        is_shown = character.isprintable()
-        characters.append(character if is_shown else ascii(character)[1:-1])
-    return "".join(characters)
+    return escaped(shortened(reason, LENGTH))
 
 
 def _end_with_parent() -> None:
