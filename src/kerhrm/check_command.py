@@ -2,11 +2,11 @@
 
 import argparse
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import KerhrmError, escaped, shown
 from kerhrm.extras import check_backend, needs
+from kerhrm.parsers import file_path
 from kerhrm.progress import shown_if
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_options(check: argparse.ArgumentParser) -> None:
         "action": "extend",
         "default": [],
     }
-    check.add_argument("csv", type=Path, help="CSV file, or a pipe")
+    check.add_argument("csv", type=file_path, help="CSV file, or a pipe")
     check.add_argument("--target", **column, required=True, help="column to predict")
     check.add_argument(
         "--auxiliary",
@@ -60,11 +60,11 @@ def add_options(check: argparse.ArgumentParser) -> None:
         "--seed", default="0", help="draws the test rows and the fit; default: 0"
     )
     check.add_argument(
-        "--html", type=Path, help="page to write, with pictures; it ends in .html"
+        "--html", type=file_path, help="page to write, with pictures; it ends in .html"
     )
     check.add_argument(
         "--memberships",
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="table to write: the environment of each row; it ends in .csv",
     )
@@ -170,10 +170,5 @@ def _name(text: str) -> str:
 
 def _printable(text: str) -> str:
     """Text whose control characters, as those of a terminal, are written out."""
-    written = []
-    for character in text:
-        if character.isprintable() or character == "\n":
-            written.append(character)
-        else:
-            written.append(ascii(character)[1:-1])
-    return "".join(written)
+    lines = text.split("\n")
+    return "\n".join(map(escaped, lines))

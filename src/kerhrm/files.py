@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gzip
 import os
+import shlex
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +19,32 @@ from kerhrm.errors import FileError
 
 File = str | os.PathLike[str]
 PART = ".part"  #: ending of files that are not complete
-#: what helps where the system refuses a path
-CURES = {
-    errno.EACCES: "make it readable, and the folders above it",
+#: what helps where the system refuses a path, whatever is done with it
+PATH_CURES = {
+    errno.ELOOP: "correct its links, which lead in a circle",
     errno.ENAMETOOLONG: "give a shorter name",
+    errno.ENOTDIR: "correct the path: one of its folders is a file",
+}
+#: what helps where the system refuses to read a path
+CURES = PATH_CURES | {
+    errno.EACCES: "make it readable, and the folders above it",
     errno.ENOENT: "give the path of something that exists",
     errno.ENOSPC: "free disk space",
+}
+#: where it refuses to write one
+WRITING_CURES = PATH_CURES | {
+    errno.EEXIST: "correct the path: one of its folders is a file, or a dead link",
+    errno.EINVAL: "give another path",
+    errno.ENOENT: "give another path: no folder can be made there",
+}
+#: where the same path can be written later
+AGAIN = "then run the same command again"
+LATER_CURES = {
+    errno.EACCES: "make the folder writable",
+    errno.EDQUOT: "free disk space",
+    errno.ENOSPC: "free disk space",
+    errno.EPERM: "make the folder writable",
+    errno.EROFS: "make the folder writable",
 }
 
 
@@ -38,6 +59,34 @@ def unreadable(path: File, error: OSError) -> FileError:
     if not isinstance(error, PermissionError):  # whose cure says as much
         problem += f" ({error.strerror})"
     return FileError(problem, cure(error))
+
+
+def unwritable(path: File, error: OSError, verb: str = "write") -> FileError:
+    """The error of a file that the system does not let us write, or lock."""
+    number = error.errno or 0
+    hint = WRITING_CURES.get(number)
+    if os.path.isdir(path):  # false, too, where the name is too long
+        hint = f"move this folder away, {AGAIN}"
+    elif os.path.islink(path) and number == errno.ELOOP:  # which no lock follows
+        hint = f"move this link away, {AGAIN}"
+    elif hint is None:
+        later = LATER_CURES.get(number, "free disk space or make the folder writable")
+        hint = f"{later}, {AGAIN}"
+    return FileError(f"cannot {verb} {path}: {error.strerror or error}", hint)
+
+
+def quoted(path: File) -> str:
+    """A path as a shell's word, which no command takes for an option.
+
+    Examples
+    --------
+    >>> quoted("my file.csv")
+    "'my file.csv'"
+    >>> quoted("-x.csv")
+    './-x.csv'
+    """
+    text = os.fspath(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def visible_files(folder: Path, pattern: str) -> list[Path]:
@@ -83,13 +132,7 @@ def atomic(path: File) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.replace(part, target)
     except OSError as error:
-        cure = "free disk space or make the folder writable"
-        if os.path.isdir(target):  # false, too, where the name is too long
-            cure = "move this folder away"
-        raise FileError(
-            f"cannot write {target}: {error.strerror or error}",
-            f"{cure}, then run the same command again",
-        ) from error
+        raise unwritable(target, error) from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)

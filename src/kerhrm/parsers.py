@@ -1,12 +1,25 @@
 """Parsers of commands, whose errors say what to write, and which a shell completes."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kerhrm.errors import escaped
 from kerhrm.extras import needs
+from kerhrm.files import quoted
+
+
+def file_path(text: str) -> Path:
+    """A path of the command line: ``~`` is the home folder, which a shell leaves as it
+    is behind ``--option=``.
+
+    Where there is no such home folder the name stays as it is.
+    """
+    expanded = os.path.expanduser(text)
+    return Path(expanded)
 
 
 class Once(argparse.Action):
@@ -48,7 +61,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with the error; in one line where the file is missing."""
         if "required: csv" in message:
-            self.exit(2, f"kerhrm: error: {self._without_file()}\n")
+            self.exit(2, f"kerhrm: error: {escaped(self._without_file())}\n")
         if message.startswith("argument --") and message.endswith("one argument"):
             option = message.split()[1].rstrip(":").partition("/")[0]
             choices = self._option_string_actions[option].choices
@@ -71,7 +84,7 @@ class Parser(argparse.ArgumentParser):
         it is missing."""
         for word in self.words:
             if word.startswith("-") and Path(word).is_file():
-                return f"{word} looks like an option; write {self.prog} ./{word}"
+                return f"{word} looks like an option; write {self.prog} {quoted(word)}"
         name = None
         for word in self.words:
             if word.startswith("-"):
@@ -80,11 +93,11 @@ class Parser(argparse.ArgumentParser):
             action = self._option_string_actions.get(name or "")
             if action is None or not Path(word).is_file():
                 continue
-            write = f"write {self.prog} {word} before the options"
+            write = f"write {self.prog} {quoted(word)} before the options"
             if action.nargs == "+":
                 text = f"{name} takes all words after it, the file {word} among them"
                 return f"{text}; {write}"
-            if action.type is not Path:  # a column, as --target takes it
+            if action.type is not file_path:  # a column, as --target takes it
                 return f"{name} takes the word after it, the file {word}; {write}"
         return f"no file is named; write {self.prog} FILE before the options"
 
@@ -111,7 +124,7 @@ class PrintCompletion(argparse.Action):
 def _complete_files(parser: argparse.ArgumentParser, files: Any) -> None:
     """Mark the arguments of a parser and its commands that are paths."""
     for action in parser._actions:
-        if action.type is Path:
+        if action.type is file_path:
             action.complete = files  # type: ignore[attr-defined]
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():

@@ -4,13 +4,14 @@ compete."""
 import argparse
 import json
 import os
-import shlex
 from pathlib import Path
 from typing import Any
 
 from kerhrm.cli import OF_PAPER, Adder
-from kerhrm.errors import FileError, KerhrmError
+from kerhrm.errors import FileError, KerhrmError, suggest
 from kerhrm.extras import check_backend, needs
+from kerhrm.files import quoted
+from kerhrm.parsers import file_path
 
 REFERENCE = Path("results/reference")
 SHOWN = 20  #: departures from the published run
@@ -19,13 +20,13 @@ SHOWN = 20  #: departures from the published run
 def add_commands(add: Adder) -> None:
     """Add each command with its options."""
     where: dict[str, Any] = {
-        "type": Path,
+        "type": file_path,
         "default": REFERENCE,
         "help": "default: %(default)s",
     }
 
     more_files: dict[str, Any] = {
-        "type": Path,
+        "type": file_path,
         "nargs": "+",
         "action": "extend",
         "default": [],
@@ -48,12 +49,12 @@ def add_commands(add: Adder) -> None:
         help="criterion that selected options; default: the method's own",
     )
     verify = add("verify", _verify, OF_PAPER["verify"])
-    verify.add_argument("run", type=Path, help="folder, such as results/smoke")
+    verify.add_argument("run", type=file_path, help="folder, such as results/smoke")
     verify.add_argument("--reference", **where)
     verify.add_argument("--all", action="store_true", help="list every departure")
-    verify.add_argument("--csv", type=Path, help="write all cells side by side")
+    verify.add_argument("--csv", type=file_path, help="write all cells side by side")
     publish = add("publish", _publish, OF_PAPER["publish"])
-    publish.add_argument("run", type=Path, help="folder, such as results/fresh")
+    publish.add_argument("run", type=file_path, help="folder, such as results/fresh")
     publish.add_argument(
         "tables",
         nargs="*",
@@ -91,7 +92,7 @@ def add_commands(add: Adder) -> None:
 
 def _add_compete(add: Adder) -> None:
     compete = add("compete", _compete, OF_PAPER["compete"])
-    compete.add_argument("file", type=Path, help="a Python file with METHOD")
+    compete.add_argument("file", type=file_path, help="a Python file with METHOD")
     compete.add_argument("--new", action="store_true", help="write a template to FILE")
     compete.add_argument(
         "--tables",
@@ -214,9 +215,15 @@ def _publish(options: argparse.Namespace) -> None:
 
 def _options(options: argparse.Namespace) -> None:
     from kerhrm_paper.config.config import load_config
+    from kerhrm_paper.config.files import presets
+    from kerhrm_paper.config.layout import CHECKOUT
     from kerhrm_paper.reporting.option_list import names, table
 
     _check_files(options.configfile)
+    known = list(presets(CHECKOUT / "config"))
+    if options.preset not in known:
+        problem = f"--preset: no preset is called '{options.preset}'"
+        raise KerhrmError(problem, suggest(options.preset, known))
     config = load_config({"preset": options.preset}, options.configfile)
     if options.name is None:
         print(names(config))
@@ -285,7 +292,7 @@ def _compete(options: argparse.Namespace) -> None:
 
     if options.new:
         write_template(options.file)
-        print(f"kerhrm compete {shlex.quote(str(options.file))}")
+        print(f"kerhrm compete {quoted(options.file)}")
         return
     contest = Contest(
         options.file,

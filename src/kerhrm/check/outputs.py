@@ -14,6 +14,7 @@ from kerhrm.check.fitting import Checked
 from kerhrm.description.result import Description
 from kerhrm.description.rows import environment_names
 from kerhrm.errors import FileError
+from kerhrm.files import unwritable
 
 #: how pages of ``kerhrm check`` begin, which tells them from other files
 HEAD = (
@@ -76,7 +77,7 @@ def check_output(output: Output, path: Path, data: Path) -> None:
     except FileNotFoundError:
         there = False
     except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror}", hint) from error
+        raise unwritable(path, error) from error
     if path.is_dir():
         raise FileError(f"cannot write {path}: it is a folder", "name a file in it")
     both_exist = there and path.exists() and data.exists()

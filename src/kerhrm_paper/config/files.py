@@ -165,9 +165,7 @@ def read_sources(
         if path.exists():
             layer = _read(path, (name,))
             sources.layers.append(layer)
-    presets = {}
-    for path in _files(folder / PRESETS):
-        presets[path.stem] = path
+    known_presets = presets(folder)
     general = _read(folder / "config.yaml")
     further = [_read(path) for path in files]
     command_line = ("--config", (), dict(overrides))
@@ -180,24 +178,28 @@ def read_sources(
     # only now do we know which preset the user wants
     chosen = sources.changes.get("preset", "paper")
     preset = str(chosen)
-    if preset not in presets:
+    if preset not in known_presets:
         key = ("preset",)
-        names = sorted(presets)
-        hint = suggest(preset, names)
+        hint = suggest(preset, list(known_presets))
         raise sources.error(key, "no such preset", hint)
-    layer = _read_preset(presets[preset])
+    layer = _read_preset(known_presets[preset])
     sources.layers.insert(preset_at, layer)
     sources.preset_at = preset_at
     return sources
 
 
+def presets(folder: Path) -> dict[str, Path]:
+    """Files of the presets, by name."""
+    return {path.stem: path for path in _files(folder / PRESETS)}
+
+
 def _check_no_preset(folder: Path, further: list[Path]) -> None:
     """Refuse a preset that is given as a further file, where none is named: the files
     of another one would be made again at its sizes."""
-    presets = folder / PRESETS
+    folder_of_presets = folder / PRESETS
     for path in further:
         file = path.resolve()
-        if file.parent == presets.resolve():
+        if file.parent == folder_of_presets.resolve():
             problem = f"{shown_path(path)}: this is a preset"
             raise KerhrmError(problem, f"write --config preset={file.stem}")
 

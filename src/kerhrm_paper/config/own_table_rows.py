@@ -6,7 +6,6 @@ for the table.
 
 import math
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pandas as pd
 
 from kerhrm.errors import MANY, KerhrmError, known_are, shown
 from kerhrm.estimators.kerhrm import KerHRMRegressor
+from kerhrm.files import quoted
 from kerhrm.given import LARGEST
 from kerhrm.tables.cells import text_of
 from kerhrm.tables.columns import columns_that_name_rows, none_left, texts
@@ -76,7 +76,7 @@ def _without_flags(keys: OwnTable, error: KerhrmError) -> KerhrmError:
     hint = error.hint
     if not FLAG.search(hint or ""):
         return error
-    command = f"kerhrm check {shlex.quote(keys.csv)}"
+    command = f"kerhrm check {quoted(keys.csv)}"
     cure = "save it in UTF-8 with commas between cells and decimal points"
     return KerhrmError(error.problem, f"{cure}, or use {command}, there {hint}")
 

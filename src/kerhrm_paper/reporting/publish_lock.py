@@ -61,8 +61,8 @@ def _locked(folder: Path) -> Iterator[None]:
         lock = acquire(path)
     except FileError as error:
         cause = error.__cause__
-        if os.path.exists(path) or not isinstance(cause, OSError):
-            raise  # it is another user's
+        if os.path.lexists(path) or not isinstance(cause, OSError):
+            raise  # it is another user's, or no file
         problem = f"cannot write {folder}: {cause.strerror}"
         raise FileError(problem, error.hint) from error
     if lock is None:

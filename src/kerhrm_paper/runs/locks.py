@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from kerhrm.errors import FileError, KerhrmError
+from kerhrm.errors import KerhrmError
 from kerhrm.extras import needs
+from kerhrm.files import unwritable
 
 needs("workflow", "filelock")
 
@@ -40,10 +41,7 @@ def acquire(path: Path, seconds: float = 0) -> FileLock | None:
     except Timeout:
         return None
     except OSError as error:
-        problem = f"cannot lock {path}: {error.strerror}"
-        hint = "free disk space or make the folder writable, "
-        hint += "then run the same command again"
-        raise FileError(problem, hint) from error
+        raise unwritable(path, error, "lock") from error
     return lock
 
 

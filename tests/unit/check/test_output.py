@@ -103,6 +103,14 @@ def test_a_page_replaces_its_own_and_is_no_table(
         check_output(PAGE, tmp_path / "link.html", data)
 
 
+def test_a_name_that_is_too_long_is_given_a_shorter_one(
+    data: Path, tmp_path: Path
+) -> None:
+    long = "x" * 300
+    with refusal(r"x\.html: File name too long; give a shorter name$"):
+        check_output(PAGE, tmp_path / f"{long}.html", data)
+
+
 OURS = "row,part,likeliest,environment 0,environment 1"
 MARK = "<meta name='generator' content='kerhrm check'>"
 

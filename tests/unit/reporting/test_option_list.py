@@ -17,6 +17,14 @@ from kerhrm_paper.reporting.option_list import table
 ROOT = Path(__file__).parents[3]
 
 
+def test_a_preset_that_is_none_is_told_by_the_option_that_was_typed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["options", "kerhrm", "--preset", "smok"]) == 1
+    told = "--preset: no preset is called 'smok'; did you mean 'smoke'?"
+    assert capsys.readouterr().err == f"kerhrm: error: {told}\n"
+
+
 @pytest.fixture(scope="module")
 def config() -> Config:
     return load_config({"preset": "paper"}, root=ROOT)

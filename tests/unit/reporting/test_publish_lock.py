@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_written_is_said(
     monkeypatch.setattr("kerhrm_paper.runs.locks.FileLock.acquire", read_only)
     assert main(["publish", str(run.folder), "--reference", str(target)]) == 1
     assert capsys.readouterr().err == (
-        f"kerhrm: error: cannot write {target}: Read-only file system; free disk space "
-        "or make the folder writable, then run the same command again\n"
+        f"kerhrm: error: cannot write {target}: Read-only file system; make the folder "
+        "writable, then run the same command again\n"
     )
     assert not target.exists()

@@ -357,5 +357,5 @@ def test_the_lock_of_a_job_at_work_stays(killed: Path) -> None:
 
 def test_a_lock_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with refusal(r"cannot lock .*a\.lock: .*; free disk"):
+    with refusal(r"cannot lock .*a\.lock: File exists; correct the path: one of"):
         acquire(tmp_path / "file" / "a.lock")
