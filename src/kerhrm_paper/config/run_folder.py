@@ -48,7 +48,7 @@ def check_run_folder(run: Path, root: Path) -> None:
     """
     where = f"results={run.parent}"
     try:
-        _check_folders(run, where)
+        check_folders(run, HINT, f"{where}: ")
         folder = run.resolve()
         _check_inside(folder, where)
         _check_content(run, folder, where)
@@ -109,11 +109,21 @@ def _is_run(folder: Path) -> bool:
     return any(path.is_dir() for path in of_run)
 
 
-def _check_folders(run: Path, where: str) -> None:
-    """Refuse a path on which a file, or a link to nothing, takes a folder's place."""
-    for folder in (run, *run.parents):
-        if folder.is_dir():
+def check_folders(path: Path, hint: str, where: str = "") -> None:
+    """Refuse a path on which a file, or a link to nothing, takes a folder's place.
+
+    Parameters
+    ----------
+    path : Path
+        Of a folder that may be made.
+    hint : str
+        What the user can do.
+    where : str
+        Stands in front of the problem.
+    """
+    for folder in (path, *path.parents):
+        if os.path.isdir(folder):  # false, too, where the name is too long
             return
         if os.path.lexists(folder):
             kind = "a file" if folder.exists() else "a link to nothing"
-            raise KerhrmError(f"{where}: {folder} is {kind}, not a folder", HINT)
+            raise KerhrmError(f"{where}{folder} is {kind}, not a folder", hint)

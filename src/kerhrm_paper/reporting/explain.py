@@ -125,10 +125,7 @@ def _scores(run: Run, table: str, cell: dict[str, Any]) -> pd.DataFrame:
     if n_independent != n_seeds:
         problem = f"it has {n_independent} of the cell's {n_seeds} seeds"
         path = run.folder / file
-        hint = "delete it and run again"
-        if run.provenance:
-            hint = f"restore it: git checkout {path}"
-        raise FileError(f"{path} is damaged ({problem})", hint)
+        raise FileError(f"{path} is damaged ({problem})", run.mending(file))
     return rows
 
 

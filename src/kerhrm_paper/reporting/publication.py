@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.files import write_text
-from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.run import RECORD, Run
 from kerhrm_paper.runs.provenance import digest, read
 
 #: preset of the published tables; others lie in a folder of their preset's name
@@ -35,7 +35,7 @@ def write_provenance(
     record |= {**changes, "files": {**noted, **digests}}
     content = {key: value for key, value in record.items() if value is not None}
     text = json.dumps(content, indent=1, sort_keys=True)
-    write_text(target / "provenance.json", f"{text}\n")
+    write_text(target / RECORD, f"{text}\n")
 
 
 def facts(run: Run, preset: str, table: str, file: str) -> dict[str, Any]:

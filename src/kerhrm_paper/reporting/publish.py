@@ -19,6 +19,7 @@ from kerhrm_paper.reporting.publish_checks import (
     check_made_of,
     check_options,
     check_published,
+    check_replaced,
     check_tables,
     check_target,
 )
@@ -84,6 +85,15 @@ class Plan:
                 files.append(name)
         return [name for name in files if self.run.has(name)]
 
+    def written(self, files: Sequence[str]) -> dict[str, Path | None]:
+        """All files that are written, those of the run with their place in it."""
+        written: dict[str, Path | None] = {costs.FILE: None}
+        if not self.is_apart:
+            written[REPORT] = None
+        for name in files:
+            written[name] = self.run.folder / name
+        return written
+
     def brings_configuration(self) -> bool:
         """Whether the run's configuration knows all that is published, and more or one
         of the tables otherwise, or is the first one.
@@ -142,8 +152,8 @@ def publish(
         than the run has now; if a table holds stand-ins for real data, a failed cell or
         other options than the preset's; if Snakemake is at work in the run, or it is
         one of ``kerhrm compete``; if the folder holds other files than published ones,
-        or some that were edited; if another process publishes there.  After any error
-        the folder is as it was.
+        or some that were edited, or one of the user's would be replaced; if another
+        process publishes there.  After any error the folder is as it was.
     """
     preset = run.preset()
     is_whole = not tables and preset == PUBLISHED
@@ -178,6 +188,7 @@ def publish(
         check(run.folder, paths)
         check_made_of(run, files)
         check_published(target, [*files, REPORT])
+        check_replaced(target, plan.written(files), "move it, or give another folder")
         with restored_on_error(target):
             _write(plan, files)
     return target

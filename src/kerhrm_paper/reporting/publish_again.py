@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from matplotlib.figure import Figure
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import atomic, visible_files, write_text
+from kerhrm.files import atomic, quoted, visible_files, write_text
 from kerhrm.threads import one_blas_thread, torch_threads
 from kerhrm_paper.claims.check import evaluate
 from kerhrm_paper.config.endpoints import Endpoints, load_endpoints
@@ -19,7 +19,7 @@ from kerhrm_paper.reporting.draw import table_figures
 from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.reporting.publication import PUBLISHED, write_provenance
 from kerhrm_paper.reporting.publish import REPORT, write_report
-from kerhrm_paper.reporting.publish_checks import check_published
+from kerhrm_paper.reporting.publish_checks import check_published, check_replaced
 from kerhrm_paper.reporting.publish_lock import publishing
 from kerhrm_paper.reporting.restored import restored_on_error
 from kerhrm_paper.reporting.run import BAND, Run
@@ -34,7 +34,7 @@ FILES = ["claims.csv", "endpoints.csv"]
 
 def publish_again(reference: Path, root: Path = Path()) -> Path:
     """Compute endpoints and claims again from the published scores, draw all figures
-    that are there, and make the report.
+    that were published, and make the report.
 
     The band of the algorithm as printed, too, if the tables that it is of are there.
 
@@ -53,16 +53,35 @@ def publish_again(reference: Path, root: Path = Path()) -> Path:
     Raises
     ------
     KerhrmError
-        If nothing is published there, a file that is not computed again was edited
-        since, or another process publishes there.  After any error the folder is as it
-        was.
+        If nothing, or nothing with scores, is published there; if a file that is not
+        computed again was edited since, or one of the user's would be replaced; if
+        another process publishes there.  After any error the folder is as it was.
     """
     if not Run(reference).provenance:
         problem = f"{reference} holds no published files"
         raise KerhrmError(problem, "name the folder that `kerhrm publish` has written")
+    _check_scores(reference)
     with publishing(reference):
         _compute_again(reference, root)
     return reference
+
+
+def _check_scores(reference: Path) -> None:
+    """Refuse a folder without scores, as that of a preset below the published one."""
+    if _has_scores(reference):
+        return
+    problem = f"{reference} was published without scores, from which --again computes"
+    hint = "name the folder that has them"
+    above = reference.parent
+    if _has_scores(above):
+        hint += f": kerhrm publish {quoted(above)} --again"
+    raise KerhrmError(problem, hint)
+
+
+def _has_scores(folder: Path) -> bool:
+    """Whether scores of a table were published to a folder."""
+    noted = Run(folder).provenance.get("files") or {}
+    return any(name.startswith("scores/") for name in noted)
 
 
 def _compute_again(reference: Path, root: Path) -> None:
@@ -74,10 +93,14 @@ def _compute_again(reference: Path, root: Path) -> None:
     files = [BAND, *FILES] if has_grid else [*FILES]
     figures = reference / "figures"
     with reading(figures):
-        pictures = visible_files(figures, "*.png")
+        paths = visible_files(figures, "*.png")
+    noted = run.provenance.get("files") or {}
+    pictures = [path for path in paths if f"figures/{path.name}" in noted]
     files += [f"figures/{path.name}" for path in pictures]
-    check_published(reference, [*files, REPORT])
-    noted = {
+    written = [*files, REPORT]
+    check_published(reference, written)
+    check_replaced(reference, dict.fromkeys(written), "move it")
+    again = {
         "preset": PUBLISHED,
         "command": f"kerhrm publish {reference} --again",
         "files": files,
@@ -96,7 +119,7 @@ def _compute_again(reference: Path, root: Path) -> None:
             claims = evaluate(reference, PUBLISHED)
         text = claims.to_csv(index=False, float_format="%.6g")
         write_text(reference / "claims.csv", text)
-        write_provenance(reference, files, {"again": noted})
+        write_provenance(reference, files, {"again": again})
         write_report(reference, root)
         write_provenance(reference, [REPORT], {})
 

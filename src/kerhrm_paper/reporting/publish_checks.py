@@ -1,17 +1,20 @@
 """What is refused before anything is published."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+import subprocess
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm_paper.config.mark import mark
+from kerhrm_paper.config.run_folder import check_folders
 from kerhrm_paper.evaluation.tables import FALLBACK
 from kerhrm_paper.reporting.publish_lock import LOCK, check_free
 from kerhrm_paper.reporting.run import Run
-from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs import costs, provenance
+from kerhrm_paper.runs.arrays import restoring
 from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, holder
 
 #: input that is of the whole run: it changes with every table that is declared, and
@@ -42,9 +45,7 @@ def check_target(target: Path, run: Run) -> None:
         if place != folder_of_run:
             what = f"lies in {run.folder}, the run itself"
         raise KerhrmError(f"{target} {what}", hint)
-    for path in (target, *target.parents):
-        if os.path.lexists(path) and not path.is_dir():
-            raise KerhrmError(f"{path} is a file, not a folder", hint)
+    check_folders(target, hint)
     check_free(target)
     if os.path.isdir(target) and not _is_publication(target):
         problem = f"{target} holds files that are not published ones"
@@ -72,8 +73,59 @@ def check_published(target: Path, written: Collection[str] = ()) -> None:
         if not published.has(name):
             path = target / name
             problem = f"{path} was published, and is gone"
-            raise FileError(problem, f"restore it: git checkout {path}")
+            raise FileError(problem, restoring(path))
     published.check_unchanged(*kept)
+
+
+def check_replaced(target: Path, written: Mapping[str, Path | None], hint: str) -> None:
+    """Refuse files of the user's in the place of those that are written now.
+
+    A file that was published, that git has as it is, or with the same content, may be
+    replaced: nothing is lost with it.
+
+    Parameters
+    ----------
+    target : path
+        Folder of what is published.
+    written : mapping
+        Names of the files that are written, each with the file that it is a copy of,
+        None if it is none.
+    hint : str
+        What the user can do.
+    """
+    record = Run(target).provenance
+    noted = {*(record.get("files") or {})}
+    if record.get("tables"):
+        noted.add(costs.FILE)  # which every table brings, without a note
+    for name, source in written.items():
+        path = target / name
+        if name in noted or not os.path.lexists(path):
+            continue
+        if not _is_copy(path, source) and not _is_committed(path):
+            problem = f"{path} is not among the files that were published"
+            raise FileError(problem, hint)
+
+
+def _is_copy(path: Path, source: Path | None) -> bool:
+    """Whether a file has the content of another one."""
+    if source is None or not path.is_file():
+        return False
+    return provenance.digest(path) == provenance.digest(source)
+
+
+def _is_committed(path: Path) -> bool:
+    """Whether git has a file as it is, as those that were published before files were
+    noted."""
+    git = ["git", "-C", str(path.parent)]
+    name = f"./{path.name}"
+    digests = []
+    for words in (["rev-parse", f"HEAD:{name}"], ["hash-object", name]):
+        try:
+            done = subprocess.run([*git, *words], capture_output=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        digests.append(done.stdout)
+    return digests[0] == digests[1]
 
 
 def check_tables(run: Run, tables: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from kerhrm_paper.reporting.publish_checks import (
     check_idle,
     check_made_of,
     check_published,
+    check_replaced,
     check_target,
 )
 from kerhrm_paper.reporting.publish_lock import publishing
@@ -56,8 +57,9 @@ def publish_studies(
         If a study is unknown, a file is missing or has changed since its job made it,
         or made it of others than the run has now, or a study has smoke sizes or
         stand-ins for real data; if Snakemake is at work in the run; if the folder holds
-        other files than published ones, or some that were edited; if another process
-        publishes there.  After any error the folder is as it was.
+        other files than published ones, or some that were edited, or one of the user's
+        would be replaced; if another process publishes there.  After any error the
+        folder is as it was.
     """
     made = check_studies(run, target, names)
     with publishing(target), restored_on_error(target):
@@ -87,7 +89,12 @@ def check_studies(run: Run, target: Path, names: Sequence[str]) -> dict[str, Any
         made[name] = facts(run, preset, name, files[0])
     copied = _files(names)
     check_made_of(run, copied)
-    check_published(target, [Path(file).name for file in copied])
+    written: dict[str, Path | None] = {}
+    for file in copied:
+        source = run.folder / file
+        written[source.name] = source
+    check_published(target, written)
+    check_replaced(target, written, "move it, or give another folder")
     return made
 
 
@@ -114,7 +121,7 @@ def draw_again(target: Path, root: Path = Path()) -> Path:
     Path
         The folder.  Figures of studies that lack a table stay as they are, and so does
         all after any error, as where a table was edited since it was published, or
-        where another process publishes there.
+        a picture of the user's would be replaced, or another process publishes there.
     """
     with publishing(target):
         _draw_all(target, root)
@@ -129,9 +136,16 @@ def _draw_all(target: Path, root: Path) -> None:
     noted = Run(target).provenance.get("files") or {}
     gone = [name for name in noted if not Run(target).has(name)]
     check_published(target, [*pictures, *gone])
+    complete = []
+    written: dict[str, Path | None] = {}
+    for declaration in STUDIES.values():
+        if _is_complete(declaration, target):
+            complete.append(declaration)
+            written |= {f"{name}.png": None for name in declaration.figures}
+    check_replaced(target, written, "move it")
     drawn: list[str] = []
     with restored_on_error(target):
-        for declaration in STUDIES.values():
+        for declaration in complete:
             drawn += _draw(declaration, target)
         again = {
             "command": f"kerhrm publish {target} --again",
@@ -141,13 +155,15 @@ def _draw_all(target: Path, root: Path) -> None:
         write_provenance(target, drawn, {"again": again})
 
 
+def _is_complete(declaration: Declaration, target: Path) -> bool:
+    """Whether a study has figures, and all of its tables are there."""
+    paths = [target / f"{name}.csv" for name in declaration.tables]
+    return bool(declaration.figures) and all(path.is_file() for path in paths)
+
+
 def _draw(declaration: Declaration, target: Path) -> list[str]:
-    """Draw a study's figures, if all of its tables are there; their names."""
-    paths = {name: target / f"{name}.csv" for name in declaration.tables}
-    is_complete = all(path.is_file() for path in paths.values())
-    if not declaration.figures or not is_complete:
-        return []
-    tables = {name: _rows(path) for name, path in paths.items()}
+    """Draw a study's figures; their names."""
+    tables = {name: _rows(target / f"{name}.csv") for name in declaration.tables}
     study = load_entry(declaration.entry)
     files = []
     with style():

@@ -21,12 +21,13 @@ from kerhrm_paper.reporting.notes import (
 )
 from kerhrm_paper.reporting.result_files import ResultFile
 from kerhrm_paper.runs import provenance
-from kerhrm_paper.runs.arrays import reading
+from kerhrm_paper.runs.arrays import reading, restoring
 
 #: keys of a cell within its table
 KEYS = ["setting", "method", "metric", "selection"]
 COMPARISONS = "-comparisons"
 BAND = "as_printed_band.csv"
+RECORD = "provenance.json"  #: of what is published, in its folder
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,9 @@ class Run:
     @cached_property
     def provenance(self) -> Mapping[str, Any]:
         """What made the published tables; empty for a run that is not published."""
-        path = self.folder / "provenance.json"
-        if not self.has(path.name):
+        if not self.has(RECORD):
             return {}
-        return self._note(path.name, PUBLICATION)  # JSON is YAML
+        return self._note(RECORD, PUBLICATION)  # JSON is YAML
 
     def preset(self, table: str = "") -> str:
         """The preset of the run, or of one of its tables, where they differ."""
@@ -130,7 +130,7 @@ class Run:
         for name in frame["table"]:
             if name != table:
                 problem = f"{self.folder / file} is damaged (it has rows of {name})"
-                raise FileError(problem, "delete it and run again")
+                raise FileError(problem, self.mending(file))
         return frame
 
     def comparisons(self, table: str) -> pd.DataFrame:
@@ -165,6 +165,13 @@ class Run:
         with reading(path):
             return path.exists()
 
+    def mending(self, name: str) -> str:
+        """The hint for a file that is damaged: in a folder of published files it is
+        restored, as publishing refuses one without them."""
+        if self.has(RECORD):
+            return restoring(self.folder / name)
+        return "delete it and run again"
+
     def check_unchanged(self, *names: str) -> None:
         """Refuse files that are not as the publication, or their job, has left them.
 
@@ -191,7 +198,7 @@ class Run:
 
     def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
         path = self.folder / name
-        with reading(path):
+        with reading(path, self.mending(name)):
             return read(path)
 
 

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from kerhrm.errors import FileError, KerhrmError
-from kerhrm.files import File, atomic, unreadable
+from kerhrm.files import File, atomic, quoted, unreadable
 from kerhrm.memory import require
 
 META = "__meta__"
+
+
+def restoring(path: File) -> str:
+    """The hint for a file that was published: no run makes it again where it was."""
+    return f"restore it: git checkout {quoted(path)}, or from a copy"
 
 
 @contextlib.contextmanager

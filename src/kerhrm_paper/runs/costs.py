@@ -15,7 +15,7 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm.files import visible_files
 from kerhrm_paper.runs import TOGETHER, provenance
-from kerhrm_paper.runs.arrays import reading
+from kerhrm_paper.runs.arrays import reading, restoring
 
 FILE = "costs.tsv"  #: in results/reference
 COLUMNS = ["rule", "place", "seconds", "memory_mb"]
@@ -88,7 +88,7 @@ def _is_outdated(run: Path, place: Sequence[str]) -> bool:
 
 def stored(path: Path) -> pd.DataFrame:
     """Costs that ``kerhrm publish`` has written; none where there is no such file."""
-    with reading(path, f"git restore {path}"):
+    with reading(path, restoring(path)):
         if not path.exists():
             return pd.DataFrame(columns=COLUMNS)
         costs = pd.read_csv(path, sep="\t", keep_default_na=False)

@@ -178,7 +178,10 @@ def test_notes_that_are_not_of_the_form(
     assert main(commands["explain"]) == 1
     error = line_of(capsys)
     assert error.startswith(f"{run / file} is damaged ({problem}")
-    assert error.endswith("); delete it and run again")
+    cure = "delete it and run again"
+    if file == "provenance.json":
+        cure = f"restore it: git checkout {run / file}, or from a copy"
+    assert error.endswith(f"); {cure}")
 
 
 @pytest.mark.parametrize(

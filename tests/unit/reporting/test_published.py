@@ -139,6 +139,11 @@ def test_endpoints_and_claims_are_computed_again(
     picture = target / "figures" / "table1.png"
     picture.parent.mkdir(exist_ok=True)
     picture.write_text("of older code")
+    record = json.loads((target / "provenance.json").read_text())
+    record["files"]["figures/table1.png"] = "digest of older code"
+    (target / "provenance.json").write_text(json.dumps(record))
+    users = picture.with_name("users.png")
+    users.write_text("the user's")
     texts = {"where": "Table 1", "statement": "stated"}
     texts |= {"status": "open", "status_pooled": "supported"}
     numbers = {"claim": 7, "effect": 0.1, "ci_low": 0.0, "ci_high": 0.2}
@@ -151,6 +156,7 @@ def test_endpoints_and_claims_are_computed_again(
     assert "outcome_exact" in run.endpoints()
     assert (target / "tables/table1.csv").read_bytes() == table
     assert picture.read_bytes().startswith(b"\x89PNG")
+    assert users.read_text() == "the user's"
     page = (target / "report.html").read_text()
     assert re.search(r"stated</td>\s*<td>open</td>\s*<td>supported</td>", page)
     noted = run.provenance
