@@ -21,7 +21,7 @@ from kerhrm.plugins import PLACES
 from kerhrm_paper.compete import template
 from kerhrm_paper.compete.candidates import candidates_table
 from kerhrm_paper.compete.configuration import Shipped
-from kerhrm_paper.compete.method_file import load_method
+from kerhrm_paper.compete.method_file import check_python, load_method
 from kerhrm_paper.compete.outcome import REFERENCE, Outcome
 from kerhrm_paper.compete.page import ranking_page
 from kerhrm_paper.compete.published import published_scores
@@ -49,10 +49,7 @@ def write_template(path: Path) -> None:
     """Write a method that runs as it is; refuse a file that is there."""
     if os.path.lexists(path):
         raise FileError(f"{path} exists already", "name another file")
-    if path.suffix != ".py":
-        raise KerhrmError(
-            f"{path} is no Python file", "give it a name that ends in .py"
-        )
+    check_python(path)
     source = Path(template.__file__)
     write_text(path, source.read_text("utf-8"))
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import os
 import re
 import shutil
 import sys
@@ -13,36 +14,18 @@ from types import ModuleType
 from typing import Any
 
 from kerhrm.entries import guarding_foreign_code
-from kerhrm.errors import FileError, KerhrmError, shortened, shown
-from kerhrm.files import write_text
+from kerhrm.errors import FileError, KerhrmError, described, shown
+from kerhrm.files import quoted, write_text
 from kerhrm.methods.base import Method
 from kerhrm.methods.registry import METHODS, check_method
+from kerhrm_paper.compete.candidate_checks import check_candidates
 from kerhrm_paper.config.fields import check_base
 from kerhrm_paper.config.layout import CHECKOUT, reserved
-from kerhrm_paper.config.nameable import Schema, nameable
 from kerhrm_paper.config.rows import plain
-from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.reporting.options import NOTED_FILE
 
-#: candidates of every method, at most, as errors name them
-ORDINALS = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-)
-CANDIDATES = len(ORDINALS)
 GROUP = "kerhrm.methods"  #: of the entry points
-#: hint for candidates that a folder cannot be called after
-NAMEABLE = (
-    "let candidates differ in finite numbers, short texts, truth values or lists of "
-    "them, from which train builds what it needs"
-)
 
 
 @dataclass(frozen=True)
@@ -159,7 +142,7 @@ def load_method(
         _check_title(title, titles)
     candidates = getattr(module, "CANDIDATES", [])
     with _placing(path, "CANDIDATES"):
-        _check_candidates(candidates, method)
+        check_candidates(candidates, method)
     tried = list(candidates)
     return MethodFile(path, module.__name__, method, title, tried)
 
@@ -173,19 +156,37 @@ def _placing(path: Path, key: str) -> Iterator[None]:
         raise KerhrmError(f"{path}: {key}: {error.problem}", error.hint) from error
 
 
+def check_python(path: Path) -> None:
+    """Refuse a name that Python would not import."""
+    if path.suffix != ".py":
+        problem = f"{path} is no Python file"
+        raise KerhrmError(problem, "give it a name that ends in .py")
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is no file of Python; the hint is a command that writes one."""
+    if path.is_file():
+        check_python(path)
+        return
+    if path.is_dir():
+        raise FileError(f"{path} is a folder", "name its file")
+    if path.exists():
+        raise FileError(f"{path} is a pipe or a device", "name a file of Python")
+    if path.is_symlink():
+        hint = "delete the link, or name another file"
+        raise FileError(f"{path} is a link to nothing", hint)
+    named = path
+    if path.suffix != ".py":
+        named = path.with_name(f"{path.name}.py")
+    hint = f"kerhrm compete --new {quoted(named)} writes a template"
+    if os.path.lexists(named):
+        hint = f"write kerhrm compete {quoted(named)}"
+    raise FileError(f"{path} does not exist", hint)
+
+
 def _imported(path: Path) -> ModuleType:
     """The module of a file, imported once."""
-    if not path.is_file():
-        if path.is_dir():
-            raise FileError(f"{path} is a folder", "name its file")
-        if path.exists():
-            raise FileError(f"{path} is a pipe or a device", "name a file of Python")
-        hint = f"kerhrm compete --new {path} writes a template"
-        raise FileError(f"{path} does not exist", hint)
-    if path.suffix != ".py":
-        raise KerhrmError(
-            f"{path} is no Python file", "give it a name that ends in .py"
-        )
+    _check_file(path)
     stem = re.sub(r"\W", "_", path.stem)
     name = f"compete_{stem}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -196,11 +197,12 @@ def _imported(path: Path) -> ModuleType:
     try:
         with guarding_foreign_code():
             spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # the file's code may do anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the file's code may do anything
         del sys.modules[name]
         where = _line(error, str(spec.origin))
-        parts = [type(error).__name__, *filter(None, [str(error)])]
-        what = shortened(f"{where}{': '.join(parts)}", 200)
+        what = f"{where}{described(error)}"
         hint = "correct it"
         if isinstance(error, ImportError):
             hint += "; it must import by itself, with what is installed"
@@ -258,42 +260,3 @@ def _check_title(title: Any, titles: Collection[str]) -> None:
     if is_taken or title.startswith("ref: "):
         problem = f"rows of tables are called {title!r} already"
         raise KerhrmError(problem, "choose another")
-
-
-def _check_nameable(options: Tree, schema: Schema) -> None:
-    """Refuse options of which a folder's name can say nothing."""
-    for key in options:
-        if key not in schema:
-            problem = f"option {key} has values that cannot stand in a folder's name"
-            raise KerhrmError(problem)
-
-
-def _check_candidates(candidates: Any, method: Method) -> None:
-    """Refuse candidates that are too many, wrong, or alike."""
-    if not isinstance(candidates, list) or not all(
-        isinstance(candidate, dict) for candidate in candidates
-    ):
-        problem = f"they must be a list of dicts of options; got {shown(candidates)}"
-        raise KerhrmError(problem, 'write [{"learning_rate": 0.001}, ...]')
-    if len(candidates) > CANDIDATES:
-        problem = f"they must be at most {CANDIDATES}, as those of every method"
-        raise KerhrmError(f"{problem}; got {len(candidates)}", "leave some out")
-    schema = nameable(method.options)
-    numbers: dict[str, int] = {}
-    for number, candidate in enumerate(candidates):
-        which = f"the {ORDINALS[number]} one"
-        where = f"{which}: "
-        parsed = method.options.parse(candidate, where=where)
-        values = parsed.model_dump(mode="json")
-        given = {key: values[key] for key in candidate}
-        if len(candidates) == 1:  # its options are those of the learner itself
-            continue
-        try:
-            _check_nameable(given, schema)
-            name = spell(method.name, given, schema)
-        except KerhrmError as error:
-            raise KerhrmError(f"{where}{error.problem}", NAMEABLE) from error
-        if name in numbers:
-            problem = f"{which} is the same as the {ORDINALS[numbers[name]]} one"
-            raise KerhrmError(problem, "leave one out")
-        numbers[name] = number

@@ -102,8 +102,17 @@ def _titles(whole: Whole) -> Iterator[PlacedText]:
 
 
 def _labels(whole: Whole) -> Iterator[PlacedText]:
-    """Labels of the data of tables, with their keys."""
+    """Labels of options and of the data of tables, with their keys.
+
+    An option whose label is empty is left out.
+    """
+    for option, label in whole.labels.items():
+        if label:
+            yield ("labels", option), label
     for name, table in whole.tables.items():
+        for option, label in table.labels.items():
+            if label:
+                yield ("tables", name, "labels", option), label
         for data_name, data in table.data.items():
             if data.label is not None:
                 key = ("tables", name, "data", data_name, "label")

@@ -27,6 +27,13 @@ SHARE = (
 )
 
 
+SILENT = """class Silent(Exception):
+    def __str__(self):
+        raise ValueError
+raise Silent
+"""
+
+
 def refused(path: Path) -> str:
     """The line that refuses a file."""
     with pytest.raises(KerhrmError) as error:
@@ -162,6 +169,13 @@ def test_outputs_have_a_title_each(write: Write) -> None:
         (CANDIDATES, "CANDIDATES = [{}] * 9", "at most 8"),
         (CANDIDATES, "CANDIDATES = [{'shares': 0.1}]", "did you mean 'share'?"),
         (CANDIDATES, "CANDIDATES = [{'share': 2}]", "the first one: share=2"),
+        ("METHOD = M", f"{SILENT}METHOD = M", "line 55: Silent; correct it"),
+        ("METHOD = M", "raise BaseException('b')\nMETHOD = M", "BaseException: b;"),
+        (
+            CANDIDATES,
+            "CANDIDATES = [{'steps': 25}, {'steps': 200}, {}]",
+            "the third one is the same as the second one; leave one out",
+        ),
         (
             CANDIDATES,
             "CANDIDATES = [{'share': 1}, {'share': 1.0}]",
@@ -176,6 +190,11 @@ def test_refused_in_one_line(write: Write, old: str, new: str, words: str) -> No
     assert words in line
     is_import = "No module named" in words
     assert ("with what is installed" in line) == is_import
+
+
+def test_an_interrupt_passes(write: Write) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load_method(write("raise KeyboardInterrupt\n"), [], [])
 
 
 #: an option that the name of a folder cannot give
@@ -234,12 +253,26 @@ def test_a_file_that_changes_the_folder_moves_nothing(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("none.py", "--new"), ("folder.py", "is a folder"), ("mine.txt", "ends in .py")],
+    [
+        ("none.py", "none.py does not exist; kerhrm compete --new none.py writes a"),
+        ("none", "none does not exist; kerhrm compete --new none.py writes a template"),
+        ("a b.py", "does not exist; kerhrm compete --new 'a b.py' writes a template"),
+        ("-a.py", "does not exist; kerhrm compete --new ./-a.py writes a template"),
+        ("there", "there does not exist; write kerhrm compete there.py"),
+        ("dangling.py", "is a link to nothing; delete the link, or name another file"),
+        ("folder.py", "is a folder"),
+        ("mine.txt", "ends in .py"),
+    ],
 )
-def test_no_file(tmp_path: Path, name: str, words: str) -> None:
-    (tmp_path / "folder.py").mkdir()
-    (tmp_path / "mine.txt").write_text(TEMPLATE)
-    assert words in refused(tmp_path / name)
+def test_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder.py").mkdir()
+    Path("dangling.py").symlink_to("nothing")
+    for file in ("mine.txt", "there.py"):
+        Path(file).write_text(TEMPLATE)
+    assert words in refused(Path(name))
 
 
 def test_results_of_another_file_are_not_replaced(write: Write, tmp_path: Path) -> None:

@@ -152,6 +152,17 @@ def test_a_title_names_no_column_and_no_reference(load: Load, title: str) -> Non
         load(**mine(titles={"linear": title}))
 
 
+@pytest.mark.parametrize("label", ["  ", "\u200b"])
+def test_a_label_that_is_not_seen_is_refused(load: Load, label: str) -> None:
+    """An empty one leaves the option out."""
+    told = r"r2 = .*: it cannot name a row; choose another label"
+    with refusal(rf"--config: labels\.{told}"):
+        load(labels={"r2": label})
+    with refusal(rf"--config: tables\.two\.labels\.{told}"):
+        load(**table([A], ["erm"], labels={"r2": label}))
+    load(**table([A], ["erm"], labels={"r2": ""}))
+
+
 PACKAGE = "package kerhrm, kerhrm.data_sets: theirs"  #: where a test puts it
 
 
