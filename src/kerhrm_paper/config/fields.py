@@ -145,8 +145,14 @@ ByName = Annotated[dict[str, Item], WithoutNull]
 Entries = Annotated[dict[Name, Item], NonEmpty, WithoutNull]
 Bases = Annotated[dict[BaseName, Item], NonEmpty, WithoutNull]
 Folder = Annotated[str, AfterValidator(_check_there)]
+PLAIN_PATH = matching(
+    r"[^\x00-\x1f]*",
+    "must be a path without line breaks, tabs and other control characters; "
+    "give it another name",
+)
 FolderName = Annotated[
     str,
+    PLAIN_PATH,
     matching(
         r"(?!\w{2,}:/)[\s\S]*",
         "must be a folder of this machine, not an address; write the path of a mount",
@@ -156,8 +162,8 @@ FolderName = Annotated[
         "must be text in the encoding of this machine; rename the folder",
     ),
     matching(
-        r"[^{}<>$\x00-\x1f]+",
-        "must be a path without { } < > $ and line breaks; "
+        r"[^{}<>$]+",
+        "must be a path without { } < > $; "
         "write the folder out: variables are not replaced",
     ),
 ]

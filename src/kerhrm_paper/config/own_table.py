@@ -3,12 +3,19 @@
 Whether the rows of the file fit them: :mod:`kerhrm_paper.config.own_table_rows`.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.options import (
@@ -19,8 +26,9 @@ from kerhrm.options import (
 )
 from kerhrm.tables.shares import TEST_SHARE
 from kerhrm_paper.config.config import page_name
-from kerhrm_paper.config.fields import matching
+from kerhrm_paper.config.fields import PLAIN_PATH, matching
 from kerhrm_paper.config.mark import HARMLESS
+from kerhrm_paper.config.own_table_names import written
 from kerhrm_paper.runs import provenance
 
 MAX_SEED = 2**32 - 1
@@ -28,14 +36,29 @@ MAX_SEED = 2**32 - 1
 
 def _number_as_text(value: Any) -> Any:
     """A number as its text: a column may be called 2020."""
+    if isinstance(value, list):
+        in_quotes = json.dumps(_in_brackets(value), ensure_ascii=False)
+        raise ValueError(f"must be one name; in brackets it is {in_quotes}")
     is_truth = isinstance(value, bool)
     is_number = isinstance(value, int | float) and not is_truth
     return str(value) if is_number else value
 
 
-def _single_as_list(value: Any) -> Any:
-    """A single name as a list of one."""
-    return value if isinstance(value, list) else [value]
+def _in_brackets(words: list[Any]) -> str:
+    """The name that was read as a list of these."""
+    return f"[{', '.join(map(str, words))}]"
+
+
+def _names(value: Any, info: ValidationInfo) -> list[Any]:
+    """A single name as a list of one; a list in a list is a name in brackets."""
+    names = value if isinstance(value, list) else [value]
+    if not any(isinstance(name, list) for name in names):
+        return names
+    texts = []
+    for name in names:
+        texts.append(_in_brackets(name) if isinstance(name, list) else str(name))
+    write = written(str(info.field_name), texts)
+    raise ValueError(f"must be names; those in brackets in quotes: {write}")
 
 
 Text = Annotated[
@@ -43,13 +66,12 @@ Text = Annotated[
     BeforeValidator(_number_as_text),
     Field(min_length=1),
 ]
-Texts = Annotated[list[Text], BeforeValidator(_single_as_list)]
+Texts = Annotated[list[Text], BeforeValidator(_names)]
 FileName = Annotated[
     Text,
     AfterValidator(os.path.expanduser),
-    matching(
-        r"[^{}<>\x00-\x1f]+", "must be a file without { } < > in its name; rename it"
-    ),
+    PLAIN_PATH,
+    matching(r"[^{}<>]+", "must be a file without { } < > in its name; rename it"),
 ]
 
 
@@ -98,6 +120,9 @@ class OwnTable(Options):
                 if name in (self.target, self.group):
                     problem = f"'{name}' is the target or the group; leave it out"
                     raise misfit(problem, key)
+        for name in self.categorical:
+            if name in self.drop:
+                raise misfit(f"'{name}' is also in drop; name it once", "categorical")
         return self
 
     @classmethod

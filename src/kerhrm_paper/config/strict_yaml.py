@@ -29,6 +29,7 @@ OWN_KEYS = (
     "n_environments",
     "seed",
 )
+LISTS = ("categorical", "drop", "held_out")  #: those of several names
 #: keys of the command line whose values are text, also where they look like a number
 TEXTS = (
     "preset",
@@ -228,7 +229,7 @@ def _value(key: str, text: str) -> Any:
     """What the text behind ``key=`` stands for; None if it is empty."""
     try:
         if text and key in TEXTS:
-            is_list = key in OWN_KEYS and text[0] == "["
+            is_list = key in LISTS and text[0] == "["
             is_quoted = text[0] in "\"'"
             return _texts(text) if is_list or is_quoted else text
         return parse(text)

@@ -33,7 +33,8 @@ def read(csv: str, **more: Any) -> OwnTable:
         ("csv", "x" * 300, "too long"),
         ("csv", "a{b}.csv", r"csv='a\{b\}\.csv': must be a file without"),
         ("csv", "a<b>.csv", "csv="),
-        ("csv", ["t.csv"], r"csv=\['t\.csv'\]: must be a valid string"),
+        ("csv", "a\nb.csv", "csv='a.*b.csv': must be a path without line breaks, tabs"),
+        ("csv", ["t.csv"], r"csv=\['t\.csv'\]: must be one name; .* \"\[t\.csv\]\"$"),
         ("csv", None, "needs csv="),
         ("target", None, "needs target="),
         ("task", "regresion", "task='regresion': must be 'regression' or"),
@@ -45,6 +46,7 @@ def read(csv: str, **more: Any) -> OwnTable:
         ("held_out", "west", "held_out: needs group=COLUMN"),
         ("group", "2020", "group: is the target"),
         ("drop", ["2020"], "drop: '2020' is the target or the group; leave it"),
+        ("drop", ["a", ["b"]], r"in quotes: drop='\[a,\"\[b\]\"\]'$"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_key(
