@@ -18,6 +18,7 @@ from kerhrm.tables.almost import almost_numbers
 from kerhrm.tables.cells import is_text
 from kerhrm.tables.columns import texts
 from kerhrm.tables.copies import split
+from kerhrm.tables.draws import check_varies
 from kerhrm.tables.encoder import table_encoder
 from kerhrm.tables.polars import of_pandas
 from kerhrm.tables.shares import TEST_SHARE
@@ -179,15 +180,15 @@ def _seed(random_state: Any) -> int:
 def _drawn(data: CheckedTable, group: str | None, seed: int) -> Drawn:
     """Draw the rows that test; ``group`` is the column of their groups.
 
-    Raises KerhrmError if hardly any have known categories, or others one label.
+    Raises KerhrmError if hardly any have known categories, or others one value of the
+    target.
     """
     labels = data.y if data.task == "classification" else None
     alike = data.copies | data.repeated
     train, test = split(data.features, labels, alike, TEST_SHARE, seed)
     _check_auxiliary(data.z, train)
     test, left_out = _known_only(data.z, train, test)
-    if labels is not None:
-        _check_labels(labels.iloc[train])
+    check_varies(data.y.iloc[train], data.task)
     groups = None
     if group is not None:
         column = data.rows[group]
@@ -258,13 +259,6 @@ def _facts(
         features=list(data.features),
         auxiliary=roles.auxiliary,
     )
-
-
-def _check_labels(y: pd.Series) -> None:
-    """Refuse training rows with one label."""
-    if y.nunique() < 2:
-        problem = f"the target {y.name!r} is {str(y.iloc[0])!r} in all training rows"
-        raise KerhrmError(problem, "give more rows with the other label")
 
 
 def _check_auxiliary(z: pd.DataFrame, train: np.ndarray) -> None:

@@ -16,12 +16,7 @@ from kerhrm.check.columns import (
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
 from kerhrm.tables.cells import Cells, is_text, read_cells
-from kerhrm.tables.columns import (
-    columns_that_name_rows,
-    indistinct,
-    named,
-    none_left,
-)
+from kerhrm.tables.columns import indistinct, named, without_names_of_rows
 from kerhrm.tables.copies import copied, repeated
 from kerhrm.tables.oddities import without_notes
 
@@ -96,7 +91,7 @@ class CheckedTable(NamedTuple):
             note = "its whole numbers are too large for float64: each is a category"
             before = cells.notes.get(name)
             cells.notes[name] = f"{before}; {note}" if before else note
-        features, left_out = _without_names_of_rows(features)
+        features, left_out = without_names_of_rows(features)
         return cls(
             rows=rows,
             features=features,
@@ -115,21 +110,6 @@ def without(data: CheckedTable, names: list[str]) -> CheckedTable:
     left_out = pd.concat([data.left_out, data.features[names]], axis=1)
     features = data.features.drop(columns=names)
     return data._replace(features=features, left_out=left_out)
-
-
-def _without_names_of_rows(
-    features: pd.DataFrame,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Columns that predict, and those of text that names rows.
-
-    The encoder would leave these out, too.  They go before rows are compared, so that
-    the fit is the one that it is without them.
-    """
-    names = columns_that_name_rows(features)
-    kept = features.drop(columns=names)
-    if not kept.shape[1]:
-        raise none_left(names)
-    return kept, features[names]
 
 
 def _reread(cells: Cells, used: pd.DataFrame, decimal: str | None) -> Cells:

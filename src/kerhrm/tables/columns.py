@@ -54,6 +54,23 @@ def columns_that_name_rows(table: pd.DataFrame) -> list[str]:
     return found
 
 
+def without_names_of_rows(
+    features: pd.DataFrame,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Columns that describe rows, and those of text that names rows.
+
+    The encoder would leave the latter out, too.  They go before rows are compared, so
+    that rows are drawn as they are without them.
+
+    Raises KerhrmError if none describes rows.
+    """
+    names = columns_that_name_rows(features)
+    kept = features.drop(columns=names)
+    if not kept.shape[1]:
+        raise none_left(names)
+    return kept, features[names]
+
+
 def none_left(names: Sequence[str]) -> KerhrmError:
     """Error where columns of such names are left out, and no other one predicts."""
     problem = f"no column is left that predicts besides {listed(names)}: {NAMES_ROWS}"

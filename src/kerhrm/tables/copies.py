@@ -6,11 +6,15 @@ columns are copies, and rows that differ only in the target are measurements of 
 unit, as a patient.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
+from kerhrm.errors import KerhrmError
 from kerhrm.tables.distinct import alike_by_chance
+from kerhrm.tables.wording import counted
 
 
 def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
@@ -47,16 +51,24 @@ def split(
 
     If any rows are to be ``together`` with those that have their features, all are.
     Labels, if given, keep their shares if they can.
+
+    Raises KerhrmError if too few rows differ for both.
     """
     groups = np.arange(len(features))
     if together.any():
         hashes = _hashes(features)
         groups, _ = pd.factorize(hashes)
     _, first = np.unique(groups, return_index=True)
+    n_different = len(first)
+    n_test = math.ceil(share * n_different)
+    fewer = min(n_test, n_different - n_test)
+    if fewer < 1:
+        problem = f"{counted(n_different, 'different row')} are too few"
+        raise KerhrmError(f"{problem} to train on and to test", "give more")
     if labels is not None:
         labels = labels.iloc[first]
-        rarest = labels.value_counts().min()
-        if rarest < 2:
+        n_of_label = labels.value_counts()
+        if n_of_label.min() < 2 or fewer < len(n_of_label):
             labels = None
     train_groups, test_groups = train_test_split(
         groups[first], test_size=share, random_state=random_state, stratify=labels

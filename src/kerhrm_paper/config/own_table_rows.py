@@ -6,7 +6,7 @@ for the table.
 
 import math
 import re
-from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +16,19 @@ from kerhrm.errors import MANY, KerhrmError, known_are, shown
 from kerhrm.estimators.kerhrm import KerHRMRegressor
 from kerhrm.files import quoted
 from kerhrm.given import LARGEST
+from kerhrm.options import Task
 from kerhrm.tables.cells import text_of
-from kerhrm.tables.columns import columns_that_name_rows, none_left, texts
+from kerhrm.tables.columns import texts, without_names_of_rows
 from kerhrm.tables.csv import read_names, read_table
+from kerhrm.tables.draws import draw_rows
 from kerhrm.tables.held_out import validation_size
 from kerhrm.tables.index import first_row
 from kerhrm.tables.oddities import is_regression
-from kerhrm.tables.shares import TEST_SHARE
+from kerhrm.tables.shares import MOST_TRAINING, TEST_SHARE
 from kerhrm.tables.wording import counted
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.own_table import OwnTable
+from kerhrm_paper.config.own_table_names import write_otherwise, written
 
 FLAG = re.compile(r"(?<!\S)--[a-z]")  #: an option of ``kerhrm check`` in a hint
 
@@ -56,19 +59,21 @@ def check_table(keys: OwnTable, table: pd.DataFrame) -> None:
         problem = f"target={keys.target}: no row has a value"
         raise KerhrmError(problem, "choose another column")
     target = rows[keys.target]
-    learned = target
+    is_held_out = np.zeros(len(rows), dtype=bool)
     if keys.group is not None:
         _check_every_group(keys, rows[keys.group])
     if keys.held_out:
         groups = texts(rows[keys.group])
         _check_groups(keys, groups)
         is_held_out = np.isin(groups, _held_out_groups(keys))
-        learned = target[~is_held_out]
-    _check_inputs(keys, table)
+    learned = target[~is_held_out]
+    features = _features(keys, rows)
+    _check_described(keys, features)
     _check_enormous(keys, rows)
     _check_constant(keys, learned)
     _check_target(keys, target)
-    _check_size(keys, len(learned))
+    _check_size(keys, len(learned), _n_training(len(learned), keys.test_share))
+    _check_draw(keys, features, target, is_held_out)
 
 
 def _without_flags(keys: OwnTable, error: KerhrmError) -> KerhrmError:
@@ -90,26 +95,29 @@ def _check_columns(keys: OwnTable, columns: list[str]) -> None:
         for name in given:
             if name not in columns:
                 problem = f"{key}={name}: {keys.csv} has no such column"
-                hint = _write_as_list(key, name, columns) or nearest(name, columns)
-                raise KerhrmError(problem, hint)
+                hint = write_otherwise(key, given, name, columns)
+                raise KerhrmError(problem, hint or nearest(name, columns))
 
 
-def _check_inputs(keys: OwnTable, table: pd.DataFrame) -> None:
-    """Refuse a table of which no column is left to predict from."""
+def _features(keys: OwnTable, rows: pd.DataFrame) -> pd.DataFrame:
+    """Columns that predict, as the notebook has them; refuse a table without."""
     unused = {keys.target, keys.group, *keys.drop}
-    used = [column for column in table.columns if column not in unused]
+    used = [column for column in rows.columns if column not in unused]
     if used:
-        as_text = {column: str for column in keys.categorical if column in used}
-        names_rows = columns_that_name_rows(table[used].astype(as_text))
-        if len(names_rows) == len(used):
-            error = none_left(names_rows)
-            raise KerhrmError(f"csv={keys.csv}: {error.problem}", error.hint)
-        return
+        return rows[used].astype(dict.fromkeys(keys.categorical, str))
     problem = f"no column of {keys.csv} is left to predict from"
     if keys.drop:
         problem = f"drop={', '.join(keys.drop)}: {problem}"
         raise KerhrmError(problem, "drop fewer")
     raise KerhrmError(problem, "add columns")
+
+
+def _check_described(keys: OwnTable, features: pd.DataFrame) -> None:
+    """Refuse columns of text that names rows, without one that describes them."""
+    try:
+        without_names_of_rows(features)
+    except KerhrmError as error:
+        raise KerhrmError(f"csv={keys.csv}: {error.problem}", error.hint) from error
 
 
 def _check_enormous(keys: OwnTable, rows: pd.DataFrame) -> None:
@@ -124,7 +132,7 @@ def _check_enormous(keys: OwnTable, rows: pd.DataFrame) -> None:
         problem = f"column {name!r} holds {value:g} in {where}"
         hint = "correct or empty the cell"
         if name != keys.target:
-            hint += f", or leave the column out: drop={name}"
+            hint += f", or leave the column out: {written('drop', [str(name)])}"
         raise KerhrmError(f"{keys.csv}: {problem}", hint)
 
 
@@ -154,7 +162,8 @@ def _check_groups(keys: OwnTable, groups: np.ndarray) -> None:
             if len(known) <= MANY and group.casefold() not in spellings:
                 hint = known_are(known)
             problem = f"held_out={given}: no row has this {keys.group}"
-            raise KerhrmError(problem, _write_as_list("held_out", given, known) or hint)
+            write = write_otherwise("held_out", keys.held_out, given, known)
+            raise KerhrmError(problem, write or hint)
     if set(known) <= set(held_out):
         problem = f"held_out={', '.join(keys.held_out)}: no other group is left"
         raise KerhrmError(problem, "hold fewer out")
@@ -177,8 +186,7 @@ def _check_constant(keys: OwnTable, learned: pd.Series) -> None:
 def _check_target(keys: OwnTable, target: pd.Series) -> None:
     """Refuse a target that does not fit the task."""
     n_values = target.nunique()
-    looks = "regression" if is_regression(target) else "classification"
-    task = keys.task or looks
+    task = keys.task or _looks_like(target)
     given = f"task={task}: " if keys.task else ""
     must = f"{given}target={keys.target} must hold"
     numbers = pd.to_numeric(target, errors="coerce")
@@ -199,20 +207,55 @@ def _check_target(keys: OwnTable, target: pd.Series) -> None:
         raise KerhrmError(f"{must} two labels; got {n_values}", hint)
 
 
-def _check_size(keys: OwnTable, n: int) -> None:
+def _check_draw(
+    keys: OwnTable, features: pd.DataFrame, target: pd.Series, held_out: np.ndarray
+) -> None:
+    """Refuse what the rows that are drawn to train do not fit.
+
+    Features (n, d) and a target (n,) are of all rows with a target.
+    """
+    task = keys.task or _looks_like(target)
+
+    def training_rows(share: float) -> np.ndarray:
+        options = {"share": share, "most": MOST_TRAINING, "seed": keys.seed}
+        train, _ = draw_rows(features, target, task, held_out, **options)
+        return train
+
+    try:
+        train = training_rows(keys.test_share)
+    except KerhrmError as error:
+        hint = error.hint
+        if keys.held_out:
+            hint = f"hold fewer out, or {hint}"
+        if keys.test_share > TEST_SHARE:
+            with suppress(KerhrmError):
+                training_rows(TEST_SHARE)
+                hint = f"set test_share={TEST_SHARE}"
+        raise KerhrmError(f"csv={keys.csv}: {error.problem}", hint) from error
+    _check_described(keys, features.iloc[train])
+    n_learned = np.count_nonzero(~held_out)
+    _check_size(keys, n_learned, len(train))
+
+
+def _looks_like(target: pd.Series) -> Task:
+    """What a target is learned as, if no task is given."""
+    return "regression" if is_regression(target) else "classification"
+
+
+def _check_size(keys: OwnTable, n: int, n_training: int) -> None:
     """Refuse a share for the test, or environments, for which n rows are too few.
 
-    An environment needs two of the rows that are left for training and of which some
+    An environment needs two of the ``n_training`` rows that are left and of which some
     validate.
     """
-    n_training, most = _left(n, keys.test_share)
+    most = _most_environments(n_training)
     if keys.n_environments <= most:
         return
     problem = (
         f"{n_training} of {n} rows are left to train on, too few for "
         f"n_environments={keys.n_environments}"
     )
-    _, most_by_default = _left(n, TEST_SHARE)
+    most_by_default = _most_environments(_n_training(n, TEST_SHARE))
     if keys.test_share > TEST_SHARE and most_by_default >= keys.n_environments:
         problem = f"test_share={keys.test_share:g}: {problem}"
         raise KerhrmError(problem, f"set test_share={TEST_SHARE}")
@@ -224,17 +267,14 @@ def _check_size(keys: OwnTable, n: int) -> None:
     raise KerhrmError(f"csv={keys.csv}: {problem}", hint)
 
 
-def _left(n: int, test_share: float) -> tuple[int, int]:
-    """Rows of n that are left for training, and the environments that these allow."""
-    n_training = n - math.ceil(test_share * n)
+def _n_training(n: int, test_share: float) -> int:
+    """Rows of n that are left for training."""
+    return n - math.ceil(test_share * n)
+
+
+def _most_environments(n_training: int) -> int:
+    """Environments that so many rows allow."""
     estimator = KerHRMRegressor()
     n_validation = validation_size(n_training, estimator.validation_fraction)
     n_learning = max(0, n_training - n_validation)
-    return n_training, n_learning // 2
-
-
-def _write_as_list(key: str, word: str, names: Sequence[str]) -> str | None:
-    """How to write several names that are given as one word, if they are."""
-    words = [part.strip() for part in word.split(",")]
-    several = len(words) > 1 and all(part in names for part in words)
-    return f"write {key}=[{','.join(words)}]" if several else None
+    return n_learning // 2

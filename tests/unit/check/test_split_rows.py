@@ -66,6 +66,14 @@ def test_two_labels_may_be_any_numbers(plain: pd.DataFrame) -> None:
     assert checked.report.errors.equals(as_text.report.errors)
 
 
+def test_numbers_that_vary_in_no_training_row_are_refused(plain: pd.DataFrame) -> None:
+    checked = check(plain, "y")
+    tested = plain.index.isin(checked.X_test.index)
+    numbers = np.where(tested, plain.index, 0)
+    with refusal("the target 'y' is 0 in all training rows; give more rows with other"):
+        check(plain.assign(y=numbers), "y")
+
+
 def test_groups_of_one_row_are_said(plain: pd.DataFrame) -> None:
     persons = [f"p{i}" for i in range(80)]
     pairs = np.arange(80) // 2

@@ -1,4 +1,4 @@
-"""The notebook of your own table holds out the groups that the plan has accepted."""
+"""The notebook of your own table draws the rows that the plan has accepted."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,11 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.tables.shares import MOST_TRAINING
+from kerhrm_paper.config.own_table import OwnTable
+from kerhrm_paper.config.own_table_rows import check_file
 
 ROOT = Path(__file__).parents[3]
 N_CODE_CELLS = 3  #: parameters, the table, and its rows that train and test
@@ -45,3 +50,38 @@ def test_a_missing_cell_changes_the_name_of_no_group(
     assert set(names["groups"]) == {"2000", "2001", "2002"}
     assert set(of_2001) <= set(names["test"].index)
     assert not set(of_2001) & set(names["train"].index)
+
+
+def test_what_the_notebook_is_not_told_is_as_in_the_plan(tmp_path: Path) -> None:
+    page = nbformat.read(ROOT / "notebooks/own_table.ipynb", as_version=4)
+    cells = [cell for cell in page.cells if cell.cell_type == "code"]
+    given: dict[str, Any] = {}
+    exec(cells[0].source, given)
+    keys = OwnTable(csv="t.csv", target="y")
+    for key in ("test_share", "n_environments", "seed"):
+        assert given[key] == getattr(keys, key)
+    assert given["max_rows"] == MOST_TRAINING
+
+
+def test_the_plan_refuses_the_rows_that_the_notebook_draws(tmp_path: Path) -> None:
+    """Of one row with the other label, whether it trains hangs on the seed."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"x": random.normal(size=60)})
+    table["y"] = ["no"] * 59 + ["yes"]
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    refused = []
+    for seed in range(8):
+        keys = OwnTable(csv=str(path), target="y", seed=seed)
+        try:
+            check_file(keys)
+        except KerhrmError as error:
+            refused.append(seed)
+            reason = error.problem.partition(": ")[2]
+            with pytest.raises(KerhrmError, match=reason):
+                rows_of_notebook(path=str(path), target="y", seed=seed)
+            continue
+        names = rows_of_notebook(path=str(path), target="y", seed=seed)
+        assert set(names["y"]) == {"no", "yes"}
+    assert 0 in refused
+    assert len(refused) < 8

@@ -44,10 +44,10 @@ def read(csv: str, **more: Any) -> OwnTable:
         ({"target": "2021"}, "target=2021: t.csv has no such column; did you mean"),
         ({"group": "aria"}, "group=aria: .* 'area'"),
         ({"drop": ["area", "x"]}, "drop=x: .*known are: 2020, area, floor"),
-        ({"drop": "area,floor"}, r"drop=area,floor: .*; write drop=\[area,floor\]"),
+        ({"drop": "area,floor"}, r"drop=area,floor: .*; write drop='\[area,floor\]'"),
         (
             {"group": "area", "held_out": "west, east"},
-            r"held_out=west, east: .*; write held_out=\[west,east\]",
+            r"held_out=west, east: .*; write held_out='\[west,east\]'",
         ),
         ({"categorical": ["flor"]}, "categorical=flor: .* 'floor'"),
         ({"group": "area", "held_out": "Wset"}, "held_out=Wset: .*: east, west$"),
