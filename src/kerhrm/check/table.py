@@ -124,4 +124,4 @@ def _reread(cells: Cells, used: pd.DataFrame, decimal: str | None) -> Cells:
         if is_text(before) and not is_text(column):
             notes[str(name)] = again.notes.get(str(name), "")
     said = {name: note for name, note in notes.items() if note}
-    return Cells(again.table, said)
+    return Cells(again.table, said, again.absent)

@@ -49,6 +49,7 @@ class Cells(NamedTuple):
 
     table: pd.DataFrame
     notes: dict[str, str]  #: by column; none where a cell is what it looks like
+    absent: dict[str, list[str]]  #: words that are read as missing, by column
 
 
 class Words(NamedTuple):
@@ -84,6 +85,12 @@ class Words(NamedTuple):
         each[:-1] = [meaning.get(word) for word in self.words]
         cells = each[self.codes]
         return pd.Series(cells, self.index, dtype=object)
+
+    def without_value(self, column: pd.Series) -> list[str]:
+        """Words that are missing in the column that was read of them."""
+        is_missing = column.isna().to_numpy()
+        missing_codes = np.unique(self.codes[is_missing])
+        return [self.words[code] for code in missing_codes if code >= 0]
 
     def absent(self, missing: Collection[str]) -> str:
         """Say which words count as missing, and in how many rows; empty: none does."""
@@ -127,6 +134,7 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
             signs[name] = decimal_signs(words.known(NO_NUMBER))
     usual = decimal or _usual_sign(signs.values())
     notes = {}
+    absent = {}
     for name, words in texts.items():
         possible = signs[name]
         if decimal and possible and decimal not in possible:
@@ -138,8 +146,10 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
         values[name], note = _read(words, possible, usual)
         if note:
             notes[str(name)] = note
+        if without_value := words.without_value(values[name]):
+            absent[str(name)] = without_value
     read = pd.DataFrame(values, table.index, table.columns)
-    return Cells(read, notes)
+    return Cells(read, notes, absent)
 
 
 def _usual_sign(signs: Collection[set[str]]) -> str:

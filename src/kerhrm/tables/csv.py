@@ -66,8 +66,8 @@ def read_table(
     """Read a CSV file.
 
     What was read in a way that the file does not show stands in ``attrs["notes"]``, by
-    column; the number of rows stands in ``attrs["rows"]``, ``decimal`` in
-    ``attrs["decimal"]``.
+    column, and words that are read as missing in ``attrs["absent"]``; the number of
+    rows stands in ``attrs["rows"]``, ``decimal`` in ``attrs["decimal"]``.
 
     Parameters
     ----------
@@ -122,6 +122,7 @@ def read_table(
             note = f"{note}; {notes[numeric]}"
         notes[numeric] = note
     read.table.attrs["notes"] = notes
+    read.table.attrs["absent"] = read.absent
     read.table.attrs["decimal"] = decimal
     read.table.attrs["rows"] = len(read.table)
     return read.table

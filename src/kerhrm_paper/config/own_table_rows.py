@@ -6,6 +6,7 @@ for the table.
 
 import math
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from kerhrm.tables.held_out import validation_size
 from kerhrm.tables.index import first_row
 from kerhrm.tables.oddities import is_regression
 from kerhrm.tables.shares import MOST_TRAINING, TEST_SHARE
-from kerhrm.tables.wording import counted
+from kerhrm.tables.wording import counted, listed
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.own_table import OwnTable
 from kerhrm_paper.config.own_table_names import write_otherwise, written
@@ -61,7 +62,8 @@ def check_table(keys: OwnTable, table: pd.DataFrame) -> None:
     target = rows[keys.target]
     is_held_out = np.zeros(len(rows), dtype=bool)
     if keys.group is not None:
-        _check_every_group(keys, rows[keys.group])
+        absent = table.attrs.get("absent", {}).get(keys.group, [])
+        _check_every_group(keys, rows[keys.group], absent)
     if keys.held_out:
         groups = texts(rows[keys.group])
         _check_groups(keys, groups)
@@ -136,14 +138,25 @@ def _check_enormous(keys: OwnTable, rows: pd.DataFrame) -> None:
         raise KerhrmError(f"{keys.csv}: {problem}", hint)
 
 
-def _check_every_group(keys: OwnTable, column: pd.Series) -> None:
-    """Refuse rows without a group, whose errors would stand nowhere."""
+def _check_every_group(
+    keys: OwnTable, column: pd.Series, absent: Sequence[str]
+) -> None:
+    """Refuse rows without a group, whose errors would stand nowhere.
+
+    The file may have words in these rows that were read as missing: ``absent``.
+    """
     is_missing = column.isna()
-    if is_missing.any():
-        empty = counted(int(is_missing.sum()))
-        first = first_row(is_missing, column)
-        problem = f"group={keys.group} is empty in {empty}, the first is {first}"
-        raise KerhrmError(problem, "give each row a group, or leave group out")
+    if not is_missing.any():
+        return
+    empty = counted(int(is_missing.sum()))
+    first = first_row(is_missing, column)
+    problem = f"group={keys.group} is empty in {empty}, the first is {first}"
+    hint = "give each row a group, or leave group out"
+    if absent:
+        words = listed(absent)
+        problem = f"{problem}: {words} there is read as missing"
+        hint = f"write a word as 'other' for {words}, and {hint}"
+    raise KerhrmError(problem, hint)
 
 
 def _held_out_groups(keys: OwnTable) -> list[str]:

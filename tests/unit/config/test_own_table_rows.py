@@ -322,6 +322,28 @@ def test_rows_without_a_group_are_refused_at_once(
         check_table(read(csv, group="area"), table)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["None", "5"], "'None' there is read as missing; write a word as 'other'"),
+        (["west", "n/a"], "'n/a' there is read as missing; write a word"),
+        (["west", ""], "the first is index 1; give each row a group"),
+    ],
+)
+def test_words_that_are_read_as_missing_are_named(
+    csv: str, words: list[str], told: str
+) -> None:
+    """The file has them in each row; another word is a group."""
+    table = pd.DataFrame({"a": range(60), "y": np.arange(60.0) ** 2, "g": words * 30})
+    table.to_csv(csv, index=False)
+    keys = read(csv, target="y", group="g")
+    with refusal(f"^group=g is empty in 30 rows, .*{told}"):
+        check_file(keys)
+    known = table["g"].replace(["None", "n/a", ""], "other")
+    table.assign(g=known).to_csv(csv, index=False)
+    check_file(keys)
+
+
 def test_a_cell_is_named_by_its_row_in_the_file(csv: str) -> None:
     table = FRAME.assign(size=0.5)
     table.loc[5, "size"] = np.inf
