@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kerhrm.tables.cells import NO_NUMBER, Words
-from kerhrm.tables.dates import SAMPLE, date_options, strangers
+from kerhrm.tables.cures import OPTIONS, Cures
+from kerhrm.tables.dates import SAMPLE, date_orders, strangers
 from kerhrm.tables.numerals import decimal_signs, number, unit
 from kerhrm.tables.spelling import correction
-from kerhrm.tables.wording import counted, flag, listed
+from kerhrm.tables.wording import counted, listed
 
 #: share of a column's cells that are numbers, from which others look like errors
 ALMOST = 0.5
@@ -115,7 +116,7 @@ def _is_number(word: str) -> bool:
     return by_point is not None or by_comma is not None
 
 
-def almost_dates(column: pd.Series) -> str | None:
+def almost_dates(column: pd.Series, cures: Cures = OPTIONS) -> str | None:
     """Say why a column of text does not hold dates, if most of its words do."""
     words = Words.from_column(column)
     known = words.known(NO_NUMBER)
@@ -133,11 +134,11 @@ def almost_dates(column: pd.Series) -> str | None:
     if not others or len(dates) < fewest:
         return None
     dated = pd.Series(dates, name=column.name, dtype=object)
-    options = date_options(dated) or flag("--dates", column.name)
+    also = cures.also_as_dates(column.name, date_orders(dated) or ())
     examples = listed(others)
     rows = counted(words.rows(others))
     text = f"it looks like dates, but not {examples} in {rows}: {correction(others)}"
-    return f"{text}, and add {options}"
+    return f"{text}, and {also}"
 
 
 def _dressed(words: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.cells import NO_NUMBER, Words, text_of
+from kerhrm.tables.cures import OPTIONS, Cures
 from kerhrm.tables.date_formats import (
     DIGITS,
     FORMATS,
@@ -25,7 +26,7 @@ from kerhrm.tables.date_formats import (
 )
 from kerhrm.tables.index import first_row
 from kerhrm.tables.spelling import CORRECT
-from kerhrm.tables.wording import counted, flag, listed
+from kerhrm.tables.wording import counted, listed
 
 MOST = 0.9  #: share of a column's numbers that are dates, from which others are errors
 SAMPLE = 100  #: words that most formats are ruled out by
@@ -102,20 +103,21 @@ def _date_text(value: Any) -> str:
     return f"the number {text}" if "." in text else text
 
 
-def date_options(column: pd.Series) -> str | None:
-    """Options of ``kerhrm check`` that read a column of text as dates; None: no dates.
-
-    Quoted for a shell.
-    """
+def date_orders(column: pd.Series) -> list[str] | None:
+    """Orders in which a column of text may be dates; None: it is no dates, empty: the
+    cells show the one."""
     words = Words.from_column(column).known(NO_NUMBER)
     ways = readings(words)
     if not ways:
         return None
-    option = flag("--dates", column.name)
-    if evident_format(ways):
-        return option
-    orders = " or ".join(possible_orders(ways))
-    return f"{option} --date-order {orders}"
+    return [] if evident_format(ways) else possible_orders(ways)
+
+
+def date_options(column: pd.Series, cures: Cures = OPTIONS) -> str | None:
+    """What reads a column of text as dates, as options of ``kerhrm check``; None: no
+    dates."""
+    orders = date_orders(column)
+    return None if orders is None else cures.as_dates(column.name, orders)
 
 
 def readings(words: Sequence[str]) -> dict[str, pd.Series]:
@@ -162,7 +164,7 @@ def possible_orders(ways: Mapping[str, pd.Series]) -> list[str]:
     return orders
 
 
-def digit_dates(column: pd.Series) -> str | None:
+def digit_dates(column: pd.Series, cures: Cures = OPTIONS) -> str | None:
     """Say that whole numbers, as 20241231, are dates, and what reads them; None: no.
 
     Two numbers are a flag, whatever they stand for.
@@ -181,13 +183,13 @@ def digit_dates(column: pd.Series) -> str | None:
     others = values[~dated]
     example = text_of(dates[0])
     text = f"it looks like dates, as {example}"
-    option = flag("--dates", column.name)
     if dated.all():
-        return f"{text}: {option}"
+        return f"{text}: {cures.as_dates(column.name)}"
     examples = listed([text_of(value) for value in others])
     n_others = int(column.isin(others).sum())
     rows = counted(n_others)
-    return f"{text}, but not {examples} in {rows}: {CORRECT}, and add {option}"
+    also = cures.also_as_dates(column.name)
+    return f"{text}, but not {examples} in {rows}: {CORRECT}, and {also}"
 
 
 def _misfit(words: Sequence[str], order: str) -> str:

@@ -10,10 +10,11 @@ from kerhrm.tables.almost import almost_dates, almost_numbers
 from kerhrm.tables.cells import is_text
 from kerhrm.tables.columns import column_values
 from kerhrm.tables.copies import repeated
+from kerhrm.tables.cures import OPTIONS, Cures
 from kerhrm.tables.dates import date_options, digit_dates
 from kerhrm.tables.spelling import doubtful_words
 from kerhrm.tables.unusual import gives_away
-from kerhrm.tables.wording import counted, flag
+from kerhrm.tables.wording import counted
 
 MAX_SEARCHED = 2000  #: rows that are searched for such columns
 #: days that programs write for a missing one
@@ -28,11 +29,15 @@ FAR = 10
 
 
 def oddities(
-    features: pd.DataFrame, y: pd.Series, regression: bool | None = None
+    features: pd.DataFrame,
+    y: pd.Series,
+    regression: bool | None = None,
+    cures: Cures = OPTIONS,
 ) -> Iterator[tuple[str, str]]:
     """Columns that look wrong, and why; ``y`` is the target of the same rows.
 
-    By default its values say whether it is a ``regression``.
+    By default its values say whether it is a ``regression``, and what to do is an
+    option of ``kerhrm check``.
     Notes on how cells were read, ``features.attrs["notes"]``, come first.
     """
     notes = notes_of(features)
@@ -48,9 +53,9 @@ def oddities(
         searches = n_rarer >= MIN_CLASS
     for name, column in features.items():
         kind, values = column_values(column)
-        texts = [notes.get(str(name)), _odd(column, kind, values)]
+        texts = [notes.get(str(name)), _odd(column, kind, values, cures)]
         if searches and gives_away(kind, values[searched], target, regression):
-            hint = f"{flag('--drop', name)} unless it is known beforehand"
+            hint = f"{cures.left_out(name)} unless it is known beforehand"
             texts.append(f"it gives the target away; {hint}")
         text = "; ".join(filter(None, texts))
         if text:
@@ -97,9 +102,9 @@ def is_regression(y: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
 
 
-def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
+def _odd(column: pd.Series, kind: str, values: np.ndarray, cures: Cures) -> str | None:
     """Say what is odd about a column, whatever the target is."""
-    drop = flag("--drop", column.name)
+    drop = cures.left_out(column.name)
     n = len(column)
     n_different = column.nunique()
     if n_different < 2:
@@ -113,9 +118,9 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
         rows = counted(n - n_known)
         problem = f"it is {value!r}, and empty in {rows}"
         return f"{problem}; {drop} unless empty cells tell something"
-    if is_text(column) and (text := misread(column)):
+    if is_text(column) and (text := misread(column, cures)):
         return text
-    if kind == "number" and (text := digit_dates(column)):
+    if kind == "number" and (text := digit_dates(column, cures)):
         return text
     doubts = doubtful_words(column) if kind == "text" else None
     whole = kind == "text" or column.dtype.kind in "iu"
@@ -125,11 +130,11 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
     return doubts or _code(kind, values)
 
 
-def misread(column: pd.Series) -> str | None:
+def misread(column: pd.Series, cures: Cures = OPTIONS) -> str | None:
     """Say which option or change makes dates or numbers of a column of text."""
-    if options := date_options(column):
+    if options := date_options(column, cures):
         return f"it looks like dates: {options}"
-    return almost_dates(column) or almost_numbers(column)
+    return almost_dates(column, cures) or almost_numbers(column)
 
 
 def missing_code(column: pd.Series) -> str | None:

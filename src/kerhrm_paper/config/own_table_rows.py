@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -228,25 +229,21 @@ def _check_draw(
     Features (n, d) and a target (n,) are of all rows with a target.
     """
     task = keys.task or _looks_like(target)
-
-    def training_rows(share: float) -> np.ndarray:
-        options = {"share": share, "most": MOST_TRAINING, "seed": keys.seed}
-        train, _ = draw_rows(features, target, task, held_out, **options)
-        return train
-
+    options = {"most": MOST_TRAINING, "seed": keys.seed}
+    draw = partial(draw_rows, features, target, task, held_out, **options)
     try:
-        train = training_rows(keys.test_share)
+        train, _ = draw(share=keys.test_share)
     except KerhrmError as error:
         hint = error.hint
         if keys.held_out:
             hint = f"hold fewer out, or {hint}"
         if keys.test_share > TEST_SHARE:
             with suppress(KerhrmError):
-                training_rows(TEST_SHARE)
+                draw(share=TEST_SHARE)
                 hint = f"set test_share={TEST_SHARE}"
         raise KerhrmError(f"csv={keys.csv}: {error.problem}", hint) from error
     _check_described(keys, features.iloc[train])
-    n_learned = np.count_nonzero(~held_out)
+    n_learned = len(target) - int(held_out.sum())
     _check_size(keys, n_learned, len(train))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kerhrm.check.facts import LEFT_OUT
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.shares import MOST_TRAINING
 from kerhrm_paper.config.own_table import OwnTable
@@ -85,3 +86,37 @@ def test_the_plan_refuses_the_rows_that_the_notebook_draws(tmp_path: Path) -> No
         assert set(names["y"]) == {"no", "yes"}
     assert 0 in refused
     assert len(refused) < 8
+
+
+def test_what_is_odd_is_cured_by_keys_that_the_target_has(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    days = [f"2020-01-{1 + n % 28:02}" for n in range(60)]
+    odd = {
+        "either": [f"0{1 + n % 9}/0{1 + n % 7}/2020" for n in range(60)],
+        "day": days,
+        "almost": [*days[:57], "soon", "soon", "soon"],
+        "digits": [int(day.replace("-", "")) for day in days],
+        "almost digits": [*[int(day.replace("-", "")) for day in days[:56]], *[7] * 4],
+        "[empty]": None,
+        "same": "x",
+        "number": np.arange(60),
+    }
+    x = random.normal(size=60)
+    y = np.arange(60.0) + random.normal(size=60) / 10
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": x, **odd, "y": y}).to_csv(path, index=False)
+    given = {"path": str(path), "target": "y", "task": "regression"}
+    names = rows_of_notebook(**given)
+    remarks = {name: names["facts"][f"column {name}"] for name in odd}
+    days_cure = "write the days since a first day"
+    dates = f"it looks like dates: {days_cure}"
+    assert remarks["either"] == f"{LEFT_OUT}; {dates}, or drop=either"
+    assert remarks["day"] == f"{LEFT_OUT}; {dates}, or drop=day"
+    assert remarks["almost"].endswith(f" or correct them, and {days_cure}")
+    assert remarks["digits"].endswith(f": {days_cure}, or drop=digits")
+    assert remarks["almost digits"].endswith(f" or correct them, and {days_cure}")
+    assert remarks["[empty]"] == "it is empty; drop='\"[empty]\"'"
+    assert remarks["same"] == "it is constant; drop=same"
+    assert "it gives the target away; drop=number unless" in remarks["number"]
+    facts = rows_of_notebook(drop=list(odd), **given)["facts"]
+    assert not [name for name in facts if name.startswith("column ")]
