@@ -1,5 +1,6 @@
 """The notebook of your own table draws the rows that the plan has accepted."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,13 @@ from kerhrm_paper.config.own_table_rows import check_file
 
 ROOT = Path(__file__).parents[3]
 N_CODE_CELLS = 3  #: parameters, the table, and its rows that train and test
+
+
+@pytest.fixture(autouse=True)
+def usual_display() -> Iterator[None]:
+    """The notebook shows cells as a whole; other tests do not."""
+    with pd.option_context("display.max_colwidth", 50):
+        yield
 
 
 def rows_of_notebook(**parameters: Any) -> dict[str, Any]:
@@ -111,6 +119,8 @@ def test_what_is_odd_is_cured_by_keys_that_the_target_has(tmp_path: Path) -> Non
     days_cure = "write the days since a first day"
     dates = f"it looks like dates: {days_cure}"
     assert remarks["either"] == f"{LEFT_OUT}; {dates}, or drop=either"
+    page = pd.Series(names["facts"]).to_frame().to_html()
+    assert remarks["day"] in page
     assert remarks["day"] == f"{LEFT_OUT}; {dates}, or drop=day"
     assert remarks["almost"].endswith(f" or correct them, and {days_cure}")
     assert remarks["digits"].endswith(f": {days_cure}, or drop=digits")
