@@ -67,6 +67,11 @@ def test_numbers_are_names_and_a_name_is_a_list(csv: str) -> None:
     assert set(given) == {"csv", "target", "group", "held_out", "drop"}
 
 
+def test_a_column_that_is_dropped_is_not_one_of_categories(csv: str) -> None:
+    with refusal("categorical: 'area' is also in drop; name it once"):
+        read(csv, drop=["floor", "area"], categorical="area")
+
+
 def test_the_page_of_another_file_stays(csv: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "own_table").mkdir(parents=True)
