@@ -36,7 +36,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "device = 'gpu': must be auto, cpu, cuda or cuda:N",
     ),
     ("config.yaml", {"threads": True}, "threads"),
-    ("config.yaml", {"results": "a\nb"}, "a path without line breaks"),
+    (
+        "config.yaml",
+        {"results": "a\nb"},
+        r"results = 'a\nb': must be a path without line breaks",
+    ),
     ("config.yaml", {"raw_dir": "/nowhere"}, "raw_dir"),
     ("config.yaml", {"results": "$HOME/res"}, "results = '$HOME/res': must be a path"),
     ("presets/paper.yaml", {"preset": "small"}, "preset"),

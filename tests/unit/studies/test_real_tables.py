@@ -62,7 +62,7 @@ def test_a_tenth_of_the_training_rows_is_of_the_group_and_no_feature_is() -> Non
     assert len(rows.x) == 299
     assert len(rows.y) == 299
     assert len(group) == 299
-    train, test = study.split(group, "a", 0)
+    train, test = study.split_by_group(group, "a", 0)
     share = group[train].mean()
     assert share == pytest.approx(0.1, abs=0.01)
     assert not set(train) & set(test)
