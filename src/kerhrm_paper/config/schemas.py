@@ -154,8 +154,13 @@ class Schemas:
         return self._learner_names[name]
 
     def _of_another(self, error: UnknownOption, is_data: bool) -> KerhrmError:
-        """The error, with what has the option if the base does not."""
+        """The error, with the option that tables call so, or with what has the option
+        if the base does not."""
         key = error.key
+        for option, label in self.whole.labels.items():
+            if label == key:
+                hint = f"tables call {option} so: write {option}=..."
+                return KerhrmError(error.problem, hint)
         data, learners = [], []
         for name in self.whole.data:
             if key in self.data_schema(name):

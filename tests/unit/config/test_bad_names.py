@@ -73,6 +73,15 @@ def test_an_option_of_a_group_that_is_left_out_is_refused(load: Load) -> None:
     assert told in str(refused(load, changes))
 
 
+def test_what_tables_call_an_option_is_told_its_name(load: Load) -> None:
+    table = {"title": "T", "data": [A], "learners": ["kerhrm+K=3"]}
+    changes = {"labels": {"n_environments": "K"}, "tables": {"new": table}}
+    told = (
+        "no option is called 'K'; tables call n_environments so: write n_environments="
+    )
+    assert told in str(refused(load, changes))
+
+
 @pytest.mark.parametrize(("name", "told"), NAMES)
 def test_a_bad_name_is_refused_in_one_line(load: Load, name: str, told: str) -> None:
     table: dict[str, Any] = {"title": "T", "data": [A], "learners": ["kerhrm"]}
