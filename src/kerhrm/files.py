@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from kerhrm.errors import FileError
+from kerhrm.errors import FileError, escaped
 
 File = str | os.PathLike[str]
 PART = ".part"  #: ending of files that are not complete
@@ -84,9 +84,16 @@ def quoted(path: File) -> str:
     "'my file.csv'"
     >>> quoted("-x.csv")
     './-x.csv'
+    >>> print(quoted("two\\nlines.csv"))
+    $'two\\nlines.csv'
     """
     text = os.fspath(path)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+    if text.startswith("-"):
+        text = f"./{text}"
+    if text.isprintable():
+        return shlex.quote(text)
+    marked = text.replace("\\", r"\\").replace("'", r"\'")
+    return f"$'{escaped(marked)}'"
 
 
 def visible_files(folder: Path, pattern: str) -> list[Path]:

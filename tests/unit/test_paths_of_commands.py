@@ -1,10 +1,13 @@
 """Paths of the command line: the home folder, and names that would break a line."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from kerhrm.cli import main
+from kerhrm.files import quoted
 
 CELL = ["table1", "r2=0.7", "ERM", "test_acc"]
 CHECK = ["check", "data.csv", "--target", "y"]
@@ -16,6 +19,24 @@ def line_of(capsys: pytest.CaptureFixture[str]) -> str:
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     return error.removeprefix("kerhrm: error: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["a.csv", "my file", "it's", "-x", "two\nlines", "a\tb\\n'c\u200b"]
+)
+def test_a_quoted_path_is_one_word_of_a_shell(name: str) -> None:
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("no bash")
+    word = quoted(name)
+    assert word.isprintable()
+    read = subprocess.run(
+        [shell, "-c", f"printf %s {word}"],
+        capture_output=True,
+        check=True,
+        env={"LC_ALL": "C.UTF-8"},
+    )
+    assert Path(read.stdout.decode()) == Path(name)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from kerhrm.options import Task
 from kerhrm.tables.cells import Cells, is_text, read_cells
 from kerhrm.tables.columns import indistinct, named, without_names_of_rows
 from kerhrm.tables.copies import copied, repeated
-from kerhrm.tables.oddities import without_notes
+from kerhrm.tables.oddities import as_labels, without_notes
 
 
 class CheckedTable(NamedTuple):
@@ -74,8 +74,8 @@ class CheckedTable(NamedTuple):
         learned = task_of(y, task)
         if learned == "regression":
             y = y.astype(float) if y.dtype.kind == "b" else y
-        elif y.dtype.kind == "f" and (y % 1 != 0).any():
-            y = y.astype(str)  # labels, which scikit-learn takes for a regression's
+        else:
+            y = as_labels(y)
         z = read_auxiliary(rows[roles.auxiliary])
         features = rows.drop(columns=list({roles.target, *roles.others}))
         if not features.shape[1]:

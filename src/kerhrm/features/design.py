@@ -42,6 +42,10 @@ class Design:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    def varies(self) -> bool:
+        """Whether any two points differ; their columns are functions of the inputs."""
+        return bool((self.inputs != self.inputs[0]).any())
+
     def blocks(self) -> Iterator[Block]:
         """Rows and their columns, float64, of all points in order."""
         n = len(self)

@@ -82,11 +82,11 @@ class RidgePath:
                 for block in centred:
                     second += block.T @ block
                 eigenvalues, v = np.linalg.eigh(second)
-        numbers = np.finfo(float)
-        # constant columns are 0 when centred, but for the rounding of their mean
-        rounding = n * numbers.eps * np.linalg.norm(mean)
-        floor = max(RANK_TOLERANCE * eigenvalues[-1], n * rounding**2, numbers.tiny)
+        tiny = np.finfo(float).tiny
+        floor = max(RANK_TOLERANCE * eigenvalues[-1], tiny)
         kept = eigenvalues > floor
+        if not design.varies():  # what is left of the columns is their mean's rounding
+            kept = np.zeros_like(kept)
         return cls(
             design=design,
             values=eigenvalues[kept],

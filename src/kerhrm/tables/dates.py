@@ -70,7 +70,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         example = str(first)[:40]
         row = first_row(wrong, column)
         problem = f"{where} must hold dates; got {example!r} in {row}"
-        hint = "write it as 2024-12-31 or leave its cell empty, or "
+        hint = "write all of them as 2024-12-31 or leave such cells empty, or "
         hint += "leave the column out of --dates"
         raise KerhrmError(problem, hint)
     shown_format = evident_format(ways)
@@ -80,7 +80,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     if possible and order and not given:
         example = _misfit(known, order)
         problem = f"{where} must hold dates; got {example!r}"
-        hint = f"give --date-order {orders}"
+        hint = f"correct it, or give --date-order {orders}"
         if shown_format:
             hint = "leave --date-order out, so that each column shows its own"
         raise KerhrmError(f"{problem} with --date-order {order}", hint)
@@ -88,6 +88,8 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     if chosen is None:
         problem = f"{where} does not show the order of day, month and year"
         hint = f"add --date-order {orders}"
+        if len(possible) == 1:  # by cells that may be wrong themselves
+            problem = f"{where} has years of two digits, which show no order"
         raise KerhrmError(f"{problem}: {known[0]!r}", hint)
     meaning = dict(zip(known, ways[chosen], strict=True))
     times = words.values(meaning)
@@ -149,7 +151,9 @@ def evident_format(ways: Mapping[str, pd.Series]) -> str | None:
         if name in SHOWN:
             return name
     long = [name for name in ways if "%Y" in name]
-    first, *others = long or ways
+    if not long:  # most short years fit day, month and year in several orders
+        return None
+    first, *others = long
     alike = all(ways[name].equals(ways[first]) for name in others)
     return first if alike else None
 

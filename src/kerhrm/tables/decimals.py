@@ -24,7 +24,8 @@ def three_decimals(table: pd.DataFrame, *, has_zeros: bool) -> list[int]:
     850.
 
     None, if some float has another number of decimals, so that the point is decimal.
-    Whole floats are doubtful if the file ``has_zeros``, as those of 10.000.
+    Whole floats are doubtful if the file ``has_zeros``, as those of 10.000; their text
+    may say more, as 2000.000 does.
     """
     doubtful = []
     for place, (_, column) in enumerate(table.items()):
@@ -36,16 +37,16 @@ def three_decimals(table: pd.DataFrame, *, has_zeros: bool) -> list[int]:
         if not len(values):
             continue
         parts = values[values % 1 != 0]
-        # a whole number from 1000 on would have its point, too
-        has_thousands = values.max() >= 1000
         if not len(parts):
-            if has_zeros and not has_thousands:
+            if has_zeros:
                 doubtful.append(place)
             continue
         thousands = parts * 1000
         whole = thousands.round()
         grouped = np.isclose(thousands, whole, rtol=1e-12, atol=1e-9).all()
         in_range = parts.min() >= 1 and parts.max() < 1000
+        # a whole number from 1000 on would have its point, too
+        has_thousands = values.max() >= 1000
         if has_thousands or not (in_range and grouped):
             return []
         doubtful.append(place)

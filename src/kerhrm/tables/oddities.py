@@ -102,6 +102,15 @@ def is_regression(y: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
 
 
+def as_labels(y: pd.Series) -> pd.Series:
+    """Labels, of which numbers with decimals are text.
+
+    scikit-learn takes 1.5 and 2.5 for a regression's.
+    """
+    has_decimals = y.dtype.kind == "f" and (y % 1 != 0).any()
+    return y.astype(str) if has_decimals else y
+
+
 def _odd(column: pd.Series, kind: str, values: np.ndarray, cures: Cures) -> str | None:
     """Say what is odd about a column, whatever the target is."""
     drop = cures.left_out(column.name)

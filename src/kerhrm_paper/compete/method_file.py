@@ -22,6 +22,7 @@ from kerhrm_paper.compete.candidate_checks import check_candidates
 from kerhrm_paper.config.fields import check_base
 from kerhrm_paper.config.layout import CHECKOUT, reserved
 from kerhrm_paper.config.rows import plain
+from kerhrm_paper.config.run_folder import check_folders
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.reporting.options import NOTED_FILE
 
@@ -175,6 +176,7 @@ def _check_file(path: Path) -> None:
     if path.is_symlink():
         hint = "delete the link, or name another file"
         raise FileError(f"{path} is a link to nothing", hint)
+    check_folders(path.parent, "correct the path", f"{path}: ")
     named = path
     if path.suffix != ".py":
         named = path.with_name(f"{path.name}.py")

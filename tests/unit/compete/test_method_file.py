@@ -260,6 +260,7 @@ def test_a_file_that_changes_the_folder_moves_nothing(write: Write) -> None:
         ("-a.py", "does not exist; kerhrm compete --new ./-a.py writes a template"),
         ("there", "there does not exist; write kerhrm compete there.py"),
         ("dangling.py", "is a link to nothing; delete the link, or name another file"),
+        ("there.py/x.py", "there.py is a file, not a folder; correct the path"),
         ("folder.py", "is a folder"),
         ("mine.txt", "ends in .py"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kerhrm import TangentRidge
 from kerhrm.check.facts import LEFT_OUT
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.shares import MOST_TRAINING
@@ -59,6 +60,20 @@ def test_a_missing_cell_changes_the_name_of_no_group(
     assert set(names["groups"]) == {"2000", "2001", "2002"}
     assert set(of_2001) <= set(names["test"].index)
     assert not set(of_2001) & set(names["train"].index)
+
+
+def test_two_labels_may_be_any_numbers_on_the_page(tmp_path: Path) -> None:
+    """scikit-learn takes 1.5 and 2.5 for the numbers of a regression."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"x": random.normal(size=60)})
+    table["y"] = np.where(table["x"] > 0, 1.5, 2.5)
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    check_file(OwnTable(csv=str(path), target="y"))
+    names = rows_of_notebook(path=str(path), target="y")
+    assert names["task"] == "classification"
+    assert set(names["y"]) == {"1.5", "2.5"}
+    TangentRidge(network=(4,)).fit(names["X"], names["y"])
 
 
 def test_what_the_notebook_is_not_told_is_as_in_the_plan(tmp_path: Path) -> None:

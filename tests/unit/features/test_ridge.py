@@ -49,6 +49,20 @@ def test_constant_columns_predict_the_mean(level: float, n_columns: int) -> None
         assert ridge == np.inf
 
 
+@pytest.mark.parametrize("n", [50, 5000])
+@pytest.mark.parametrize("level", [1.0, 1e6, 1e12])
+def test_a_small_column_is_seen_next_to_a_large_constant(n: int, level: float) -> None:
+    random = np.random.default_rng(0)
+    z = random.normal(size=n)
+    noise = random.normal(size=n)
+    y = z + 0.1 * noise
+    columns = np.column_stack([np.full(n, level), z])
+    path = RidgePath.decompose(columns)
+    alone = RidgePath.decompose(z[:, None])
+    assert len(path.values) == 1
+    assert path.choose(y) == pytest.approx(alone.choose(y))
+
+
 def test_tangent_features_span_those_of_the_landmarks(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:

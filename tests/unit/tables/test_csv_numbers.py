@@ -110,6 +110,9 @@ def test_round_thousands_are_asked_for(sep: str, tmp_path: Path) -> None:
         read_table(path)
     thousands = read_text(tmp_path, text, decimal=",")
     assert thousands["people"].tolist() == [10_000, 850, 20_000]
+    elsewhere = ["a;b", "10.000;2000.000", "850.000;1.000", ""]
+    table = read_text(tmp_path, text_of(elsewhere, sep))
+    assert table["a"].tolist() == [10, 850]
     for cell in ("10.0", "10.0000", "1000.000", "1000", "0.000"):
         only = text_of(["price;people", f"1;{cell}", "2;850", "3;", ""], sep)
         table = read_text(tmp_path, only)

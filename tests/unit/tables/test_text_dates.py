@@ -67,7 +67,7 @@ def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
     assert is_swapped.all()
     assert days_read.tolist() == days
     with refusal(
-        "got '01/01/2020' with --date-order ymd; give --date-order dmy or mdy"
+        "'01/01/2020' with --date-order ymd; correct it, or give --date-order dmy"
     ):
         read_dates(column, "ymd")
 
@@ -83,19 +83,32 @@ def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "cells",
+    ("order", "cells"),
     [
-        ["28.04.65", "13.01.70"],
-        ["04/28/65", "01/13/70"],
-        ["28-Apr-65", "13-Jan-70"],
-        ["65-04-28", "70-01-13"],
+        ("dmy", ["28.04.65", "13.01.70"]),
+        ("mdy", ["04/28/65", "01/13/70"]),
+        ("dmy", ["28-Apr-65", "13-Jan-70"]),
+        ("ymd", ["65-04-28", "70-01-13"]),
     ],
 )
-def test_the_one_order_of_short_years_is_read(cells: list[str]) -> None:
-    times, note = read_dates(pd.Series(cells, name="d"))
+def test_the_order_of_short_years_is_asked_for(order: str, cells: list[str]) -> None:
+    """Also where one order fits alone: a single wrong day may be why."""
+    column = pd.Series(cells, name="d")
+    with refusal(f"has years of two digits, .* add --date-order {order}$"):
+        read_dates(column)
+    times, note = read_dates(column, order)
     expected = ["2065-04-28", "1970-01-13"]
     assert times.dt.strftime("%Y-%m-%d").tolist() == expected
     assert note.startswith("its years of two digits are read as")
+
+
+def test_a_day_that_there_is_not_does_not_choose_the_order() -> None:
+    days = [f"{1 + i % 12:02}/10/2{i % 5}" for i in range(80)]
+    column = pd.Series([*days, "31/11/23"], name="d")
+    with refusal("years of two digits"):
+        read_dates(column)
+    with refusal("got '31/11/23' with --date-order dmy; correct it, or give"):
+        read_dates(column, "dmy")
 
 
 @pytest.mark.parametrize(
