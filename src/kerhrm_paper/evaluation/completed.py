@@ -10,7 +10,8 @@ from kerhrm_paper.evaluation.score_rows import COLUMNS
 
 
 def completed(scores: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Published rows of a table, and then those of learners that it has not.
+    """Published rows of learners, those of learners that the table adds, and then those
+    that no training makes.
 
     Rows that no training makes are in both, and show of every seed of ours that the
     data are the same.
@@ -44,7 +45,12 @@ def completed(scores: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         hint = f"leave {first['learner_x']} out of the table, or {without}"
         raise KerhrmError(problem, hint)
     _check_seeds(ours, theirs, both)
-    together = [published[COLUMNS], scores[is_new]]
+    is_trained = published["learner"] != ""
+    together = [
+        published.loc[is_trained, COLUMNS],
+        scores[is_new],
+        published.loc[~is_trained, COLUMNS],
+    ]
     return pd.concat(together, ignore_index=True)
 
 

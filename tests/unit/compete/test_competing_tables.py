@@ -215,8 +215,8 @@ def test_published_rows_and_then_those_of_the_method() -> None:
         value=[0.8, 0.5],
     )
     both = completed(ours, theirs)
-    assert both["method"].tolist() == ["ERM", "ref", "M"]
-    assert both["value"].tolist() == [0.7, 0.5, 0.8]
+    assert both["method"].tolist() == ["ERM", "M", "ref"]
+    assert both["value"].tolist() == [0.7, 0.8, 0.5]
     other = ours.assign(value=[0.8, 0.51])
     with refusal("of other data"):
         completed(other, theirs)
