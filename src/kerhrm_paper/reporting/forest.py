@@ -28,6 +28,8 @@ LOOKS = {
     UNPRINTED: ("#CC79A7", "D"),
     "not comparable": ("0.6", "o"),
 }
+#: among three versions the last one needs a word
+KERHRM, OUR_VERSION = "KerHRM", "KerHRM (our version)"
 #: words in the place of a mark
 NOT_COMPARED: dict[str, Any] = {
     "color": "0.42",
@@ -76,7 +78,8 @@ def endpoints(tests: pd.DataFrame) -> Figure:
             metric = metrics.iloc[0]
             entitle(axis, table, metric)
         first_axis = axes.flat[0]
-        name_rows(first_axis, methods)
+        names = [OUR_VERSION if method == KERHRM else method for method in methods]
+        name_rows(first_axis, names)
         known = set(tests["outcome"])
         entries = []
         for outcome, (colour, marker) in LOOKS.items():
@@ -87,7 +90,8 @@ def endpoints(tests: pd.DataFrame) -> Figure:
         heading += "bars: 95 % intervals, thick: if the paper's mean has no error\n"
         heading += "reproduced: bar within the shaded margin; open: no test decides"
         if has_band:
-            heading += "\npale bar: means over the constants that are not printed"
+            heading += "\npale bar: means over the constants that are not printed,"
+            heading += "\nwhose intervals give the mark beside it"
         heading += _selections(tests)
         n_columns = min(len(entries), 4)
         finish(figure, entries, heading=heading, columns=n_columns)

@@ -265,11 +265,14 @@ def _draw_levels(axis: Axes, scores: pd.DataFrame) -> None:
 def _label(result: str, rows: list[Row]) -> str:
     """What is plotted, and what a dot and its height are."""
     title = TITLES.get(result, result)
-    label = f"{title}; a dot is one run"
-    if any(len(row.runs) > 1 for row in rows):
-        label += ",\nwithin a row one setting below the other"
+    has_settings = any(len(row.runs) > 1 for row in rows)
+    numbers = sorted({len(values) for row in rows for values in row.runs})
+    n_runs = " or ".join(map(str, numbers))
+    label = f"{title}; a dot is one of {n_runs} runs"
+    if has_settings:
+        label += " of a setting,\nwithin a row one setting below the other"
     if any(np.isfinite(row.worst) for row in rows):
-        label += "\nworst test: mean over runs of the worst of several tests"
+        label += "\nworst test: mean over runs of the worst of each run's tests"
     return label
 
 

@@ -99,8 +99,9 @@ def selection(scores: Mapping[str, pd.DataFrame]) -> Figure:
             name = NAMES.get(criterion, criterion)
             mark = entry(name, colour, marker)
             entries.append(mark)
-        heading = "what chose the hyperparameters; right is better, "
-        heading += "grey bar: range without the oracle"
+        heading = "what chose the hyperparameters; right is better\n"
+        heading += f"means over {_n_seeds(drawn)} seeds; "
+        heading += "grey bar: their range without the oracle"
         finish(figure, entries, heading=heading, columns=2)
     return figure
 
@@ -136,9 +137,19 @@ def _means(scores: pd.DataFrame) -> pd.DataFrame:
         rows = rows.iloc[:0]
     groups = rows.groupby(KEYS, sort=False)
     means = means_of_all(groups["value"])
+    means = means.to_frame()
+    means["n_seeds"] = groups["seed"].nunique()
     means = means.reset_index()
     criteria = means["selection"].replace(SAME)
     return means.assign(selection=criteria)
+
+
+def _n_seeds(means: Mapping[str, pd.DataFrame]) -> str:
+    """Numbers of seeds that some means are of, in words."""
+    numbers: set[int] = set()
+    for of_table in means.values():
+        numbers |= set(of_table["n_seeds"])
+    return " or ".join(map(str, sorted(numbers)))
 
 
 def _draw_row(axis: Axes, means: pd.DataFrame, y: int) -> None:

@@ -36,7 +36,7 @@ LEGEND = 3  #: columns of the legend
 TITLE = 16  #: characters of a line of a panel's title
 WIDE = 50  #: the same where there is one panel
 ROW, NARROW = 1.9, 1.65  #: inches; of panels, of narrow ones
-STEP = 2.6  #: points between methods at the same share
+STEP = 1.3  #: points between methods at the same share
 SPAN = -0.08, 1.08  #: of shares, with room for the methods at 0 and at 1
 MARGIN = 0.05  #: left and right of the shares of one panel
 GAP = 0.085  #: between the names, of the axis
@@ -109,7 +109,7 @@ def shift(cells: pd.DataFrame) -> Figure:
             name_ends(axis, ends, GAP)
         heading = "horizontal: "
         heading += "share of test rows whose spurious feature agrees with the label\n"
-        heading += "(methods stand side by side at the same shares)\n"
+        heading += "(methods at the same share stand side by side, as in the legend)\n"
         heading += f"bars: {intervals(cells)}"
         finish(figure, entries, heading=heading, columns=LEGEND)
     return figure
