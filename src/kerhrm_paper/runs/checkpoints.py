@@ -13,6 +13,7 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,27 @@ class Checkpoint:
         if passed >= self.interval:
             self.save()
         return result
+
+    def each_seed(
+        self, n_seeds: int, compute: Callable[[int], Result], prefix: str = ""
+    ) -> list[Result]:
+        """Results of all replicates, each a unit of the prefix and its number.
+
+        Parameters
+        ----------
+        n_seeds : int
+            How many there are.
+        compute : callable
+            The result of the replicate of a number.
+        prefix : str
+            Tells units apart of a job that has several for each replicate.
+        """
+        results = []
+        for s in range(n_seeds):
+            of_seed = partial(compute, s)
+            result = self.once(f"{prefix}seed={s}", of_seed)
+            results.append(result)
+        return results
 
     def _count(self, unit: str, known: int = 0) -> None:
         """Count a unit for the log; ``known`` is 1 if an earlier start computed it."""

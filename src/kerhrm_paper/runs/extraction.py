@@ -42,20 +42,15 @@ def extract_features(
     """
     replication = Replication.load(data)
     replicates = Replicates(files, replication, device)
-    of_training = []
-    of_test = []
     n_seeds = len(replication.seeds)
     checkpoint.expect(n_seeds)
     of_each = _require_features(replicates)
     with keeping(replicates.size + (n_seeds - 1) * of_each):
-        for s in range(n_seeds):
-            compute = partial(_features, replicates, s)
-            features = checkpoint.once(f"seed={s}", compute)
-            training, test = _parted(features)
-            of_training.append(training)
-            of_test.append(test)
-    save_stacked(outputs.training, of_training)
-    save_stacked(outputs.test, of_test)
+        compute = partial(_features, replicates)
+        features = checkpoint.each_seed(n_seeds, compute)
+    parted = [_parted(of_seed) for of_seed in features]
+    save_stacked(outputs.training, [training for training, _ in parted])
+    save_stacked(outputs.test, [test for _, test in parted])
 
 
 def _require_features(replicates: Replicates) -> int:

@@ -5,7 +5,6 @@ iterations before, and the learner, whose options are KerHRM's.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,14 +53,10 @@ def write_environments(
         )
         return learned.arrays()
 
-    units = []
     n_seeds = params.learner["n_seeds"]
     checkpoint.expect(n_seeds)
     with keeping(size_of(points) + _others(problems)):
-        for s in range(n_seeds):
-            compute = partial(learn, s)
-            unit = checkpoint.once(f"seed={s}", compute)
-            units.append(unit)
+        units = checkpoint.each_seed(n_seeds, learn)
     save_stacked(output, units)
 
 

@@ -1,7 +1,7 @@
 """Train learners on the replicates of some data."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -70,7 +70,8 @@ def _train_learner(
         return predictions.arrays()
 
     prefix = f"{learner['name']},"
-    _save_seeds(output, train, learner["n_seeds"], checkpoint, prefix)
+    units = checkpoint.each_seed(learner["n_seeds"], train, prefix)
+    _save(output, units)
 
 
 def _train_limited(
@@ -105,8 +106,7 @@ def _train_limited(
             rest = f"; its other replicates ({n_left}) are not tried" if n_left else ""
             what = f"{replicates.data.name}/{learner['name']}, replicate {s}"
             log.warning("%s: %s%s", what, reason, rest)
-    stackable = aligned(units)
-    save_stacked(output, stackable)
+    _save(output, units)
 
 
 def _fit_limited(
@@ -151,23 +151,12 @@ def finish_iterations(
         return predictions.arrays()
 
     checkpoint.expect(learner["n_seeds"])
-    _save_seeds(output, train, learner["n_seeds"], checkpoint)
+    units = checkpoint.each_seed(learner["n_seeds"], train)
+    _save(output, units)
 
 
-def _save_seeds(
-    path: str,
-    train: Callable[[int], Result],
-    n_seeds: int,
-    checkpoint: Checkpoint,
-    prefix: str = "",
-) -> None:
-    """Save what ``train`` gives of each seed; the checkpoint has those that are done,
-    each by the prefix and its number."""
-    units = []
-    for s in range(n_seeds):
-        compute = partial(train, s)
-        unit = checkpoint.once(f"{prefix}seed={s}", compute)
-        units.append(unit)
+def _save(path: str, units: Sequence[Result]) -> None:
+    """Write the predictions of all replicates to one file."""
     stackable = aligned(units)
     save_stacked(path, stackable)
 

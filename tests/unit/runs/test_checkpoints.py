@@ -96,3 +96,16 @@ def test_a_long_job_says_how_far_it_is(
         "fits: 3 of 4, the last one seed=2; training steps: 1 of 2; 70 s so far; "
         "about 30 s left"
     ]
+
+
+def test_each_seed_is_a_unit_of_its_number(tmp_path: Path) -> None:
+    """Of the names that checkpoints of interrupted runs have."""
+    folder = tmp_path / "state"
+    checkpoint = Checkpoint(folder, interval=0)
+    checkpoint.once("seed=1", lambda: compute(7))
+    checkpoint.once("erm,seed=0", lambda: compute(8))
+    more = Checkpoint(folder)
+    numbers = [int(result["n"]) for result in more.each_seed(3, compute)]
+    assert numbers == [0, 7, 2]
+    of_learner = more.each_seed(2, compute, prefix="erm,")
+    assert [int(result["n"]) for result in of_learner] == [8, 1]
