@@ -269,3 +269,28 @@ def iterations(name, first, last):
         path.format(t=t, data=wildcards.data, learner=wildcards.learner)
         for t in range(first, last(wildcards) + 1)
     ]
+
+
+def scored_table(wildcards):
+    """The table of a job that scores."""
+    return TABLES[wildcards.table]
+
+
+def search_of(wildcards):
+    """The search of a job that selects."""
+    return CONFIG.searches[wildcards.data]
+
+
+def files_of_data(view_of, name):
+    """Input function: a file of each data of a table, or of a search."""
+    return lambda wildcards: [
+        f"<run>/{data}/data/{name}.npz" for data in view_of(wildcards).data
+    ]
+
+
+def predictions_of_cells(view_of):
+    """Input function: predictions of every cell of a table, or of a search."""
+    return lambda wildcards: [
+        f"<run>/{data}/{learner}/predictions.npz"
+        for data, learner in view_of(wildcards).cells
+    ]

@@ -75,19 +75,6 @@ rule verify:
 SEARCHES = CONFIG.searches
 
 
-def searched(wildcards):
-    """Input function: predictions of every candidate of a search."""
-    cells = SEARCHES[wildcards.data].cells
-    return [f"<run>/{data}/{learner}/predictions.npz" for data, learner in cells]
-
-
-def searched_data(name):
-    """Input function: a file of each data of a search."""
-    return lambda wildcards: [
-        f"<run>/{data}/data/{name}.npz" for data in SEARCHES[wildcards.data].data
-    ]
-
-
 def searched_cells(wildcards):
     """What the search has to know of each candidate, by DATA/LEARNER."""
     cells = {}
@@ -108,11 +95,11 @@ def candidate_options(learner):
 
 rule select_hyperparameters:
     input:
-        predictions=searched,
-        train=searched_data("train"),
-        validation=searched_data("validation"),
-        environments=searched_data("environments"),
-        test_labels=searched_data("test_labels"),
+        predictions=predictions_of_cells(search_of),
+        train=files_of_data(search_of, "train"),
+        validation=files_of_data(search_of, "validation"),
+        environments=files_of_data(search_of, "environments"),
+        test_labels=files_of_data(search_of, "test_labels"),
     output:
         selected="<run>/selected/{data}.yaml",
         scores="<run>/selected/{data}.csv",

@@ -4,18 +4,6 @@ from kerhrm_paper.config.tables import table_of
 from kerhrm_paper.data.registry import DATA_SETS
 
 
-def predictions_of(wildcards):
-    cells = TABLES[wildcards.table].cells
-    return [f"<run>/{data}/{learner}/predictions.npz" for data, learner in cells]
-
-
-def labels_of(name):
-    """Input function: a file of each data of a table."""
-    return lambda wildcards: [
-        f"<run>/{data}/data/{name}.npz" for data in TABLES[wildcards.table].data
-    ]
-
-
 def facts_of(table):
     """What scoring has to know of the data of a table, by name."""
     found = {}
@@ -63,9 +51,9 @@ def single(wildcards):
 
 rule score:
     input:
-        predictions=predictions_of,
-        train=labels_of("train"),
-        test_labels=labels_of("test_labels"),
+        predictions=predictions_of_cells(scored_table),
+        train=files_of_data(scored_table, "train"),
+        test_labels=files_of_data(scored_table, "test_labels"),
         published=lambda w: CONFIG.published.get(w.table, []),
     output:
         "<run>/scores/{table}.csv.gz",
@@ -75,10 +63,10 @@ rule score:
         "<run>/benchmarks/score/{table}.tsv"
     localrule: True
     params:
-        data=lambda w: facts_of(TABLES[w.table]),
-        n_seeds=lambda w: seeds_of(TABLES[w.table]),
-        table=lambda w: TABLES[w.table].params(),
-        code=lambda w: code_of_scores(TABLES[w.table]),
+        data=lambda w: facts_of(scored_table(w)),
+        n_seeds=lambda w: seeds_of(scored_table(w)),
+        table=lambda w: scored_table(w).params(),
+        code=lambda w: code_of_scores(scored_table(w)),
     message:
         "Score: {wildcards.table}"
     script:
