@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.data_cells import DataCells
 from kerhrm_paper.config.files import Key
-from kerhrm_paper.config.layers import changes_at
+from kerhrm_paper.config.layers import Layers, changes_at
 from kerhrm_paper.config.options import Grid, Places, dump
 from kerhrm_paper.config.schema import Learner, LearnerAt
+from kerhrm_paper.config.schemas import Schemas
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.config.tries import gives
@@ -27,16 +28,20 @@ class Grids:
 
     Parameters
     ----------
+    schemas : Schemas
+        Which names there are.
+    layers : Layers
+        What gives grids and candidates.
     data_cells : DataCells
         The data, whose values meet the conditions of ``at``.
     """
 
-    def __init__(self, data_cells: DataCells) -> None:
+    def __init__(self, schemas: Schemas, layers: Layers, data_cells: DataCells) -> None:
+        self.schemas = schemas
+        self.sources = schemas.sources
+        self.whole = schemas.whole
+        self.layers = layers
         self.data_cells = data_cells
-        self.schemas = data_cells.schemas
-        self.sources = data_cells.sources
-        self.whole = data_cells.whole
-        self.layers = data_cells.layers
 
     def grid(self, data: DataCell, base: str) -> Grid:
         """Values that are tried of every option of the grid.

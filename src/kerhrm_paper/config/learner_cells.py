@@ -10,7 +10,9 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
 from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell, LearnerCell
-from kerhrm_paper.config.layers import changes_at
+from kerhrm_paper.config.data_cells import DataCells
+from kerhrm_paper.config.grids import Grids
+from kerhrm_paper.config.layers import Layers, changes_at
 from kerhrm_paper.config.learner_checks import LearnerChecks, check_effect
 from kerhrm_paper.config.options import (
     Origins,
@@ -21,7 +23,7 @@ from kerhrm_paper.config.options import (
     entry_of,
     origins,
 )
-from kerhrm_paper.config.schemas import WORDS
+from kerhrm_paper.config.schemas import WORDS, Schemas
 from kerhrm_paper.config.seeds import n_seeds_of
 from kerhrm_paper.config.selection import SelectedOptions, Selection
 from kerhrm_paper.config.spelling import Named, tree
@@ -33,17 +35,33 @@ class LearnerCells:
 
     Parameters
     ----------
+    schemas : Schemas
+        Which names there are.
+    layers : Layers
+        What gives options.
+    data_cells : DataCells
+        The data that they are trained on.
+    grids : Grids
+        What is tried of each.
     selection : Selection
         What was selected for each.
     """
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(
+        self,
+        schemas: Schemas,
+        layers: Layers,
+        data_cells: DataCells,
+        grids: Grids,
+        selection: Selection,
+    ) -> None:
+        self.schemas = schemas
+        self.sources = schemas.sources
+        self.whole = schemas.whole
+        self.layers = layers
+        self.data_cells = data_cells
+        self.grids = grids
         self.selection = selection
-        self.grids = selection.grids
-        self.data_cells = selection.grids.data_cells
-        self.schemas = selection.schemas
-        self.sources = selection.schemas.sources
-        self.whole = selection.whole
         self._cells: dict[tuple[str, str], LearnerCell] = {}
 
     def cell(self, data: str, name: str) -> LearnerCell:
@@ -130,8 +148,7 @@ class LearnerCells:
     def _places(self, data: DataCell, name: str, selected: SelectedOptions) -> Places:
         """Options of a learner on data, each with where it stands; later ones win."""
         base, named = self.schemas.parse_learner(name)
-        layers = self.data_cells.layers
-        files, *changes = layers.entries("learners", base)
+        files, *changes = self.layers.entries("learners", base)
         places = [
             _options(base, files),
             self._single(data, base, named),

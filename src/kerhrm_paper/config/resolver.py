@@ -52,9 +52,15 @@ class Resolver:
         self.schemas = Schemas(sources, whole)
         self.layers = read_layers(sources)
         self.data_cells = DataCells(self.schemas, self.layers)
-        self.grids = Grids(self.data_cells)
-        self.selection = Selection(self.grids)
-        self.learner_cells = LearnerCells(self.selection)
+        self.grids = Grids(self.schemas, self.layers, self.data_cells)
+        self.selection = Selection(self.schemas, self.grids)
+        self.learner_cells = LearnerCells(
+            schemas=self.schemas,
+            layers=self.layers,
+            data_cells=self.data_cells,
+            grids=self.grids,
+            selection=self.selection,
+        )
         check_content(self.schemas)
 
     # --- cells -----------------------------------------------------------------------

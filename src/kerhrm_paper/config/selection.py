@@ -7,6 +7,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.grids import Grids
+from kerhrm_paper.config.schemas import Schemas
 from kerhrm_paper.config.spelling import Named
 from kerhrm_paper.config.strict_yaml import Tree
 
@@ -51,14 +52,16 @@ class Selection:
 
     Parameters
     ----------
+    schemas : Schemas
+        Which names and criteria there are.
     grids : Grids
         What is tried of each.
     """
 
-    def __init__(self, grids: Grids) -> None:
+    def __init__(self, schemas: Schemas, grids: Grids) -> None:
+        self.schemas = schemas
+        self.whole = schemas.whole
         self.grids = grids
-        self.schemas = grids.schemas
-        self.whole = grids.whole
 
     def selected(self, data: DataCell, base: str, named: Named) -> SelectedOptions:
         """Selected options of a learner whose name has some options.
