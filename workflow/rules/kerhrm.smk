@@ -4,14 +4,11 @@
 # Both files are what iteration t + 1 starts from, and any of them can be made again:
 #     snakemake -f results/paper/classification+r2=0.7/kerhrm/iterations/2/environments.npz
 
-CHECKPOINTED = [
-    name
-    for name, learner in CONFIG.resolved.whole.learners.items()
-    if learner.checkpoint_iterations and not CONFIG.resolved.whole.search
-]
-#: names of them, but for those of another selection criterion, which one job trains
+#: names of these learners, but for those of another selection criterion, which one job trains
 WITH_ITERATIONS = (
-    rf"(?:{any_of(CHECKPOINTED)})(?:\+(?!select=)[^/+]+)*" if CHECKPOINTED else "(?!)"
+    rf"(?:{any_of(CONFIG.checkpointed)})(?:\+(?!select=)[^/+]+)*"
+    if CONFIG.checkpointed
+    else "(?!)"
 )
 
 

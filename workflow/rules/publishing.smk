@@ -75,24 +75,6 @@ rule verify:
 SEARCHES = CONFIG.searches
 
 
-def searched_cells(wildcards):
-    """What the search has to know of each candidate, by DATA/LEARNER."""
-    cells = {}
-    for data, learner in SEARCHES[wildcards.data].cells:
-        cell = checked(CONFIG.learner, data, learner)
-        cells[f"{data}/{learner}"] = {
-            "outputs": list(cell.titles),
-            "criteria": CONFIG.resolved.resolver.schemas.honest_criteria(cell.base),
-            "options": candidate_options(learner),
-        }
-    return cells
-
-
-def candidate_options(learner):
-    """Options that the name of a candidate has."""
-    return CONFIG.resolved.resolver.schemas.parse_learner(learner)[1]
-
-
 rule select_hyperparameters:
     input:
         predictions=predictions_of_cells(search_of),
@@ -111,7 +93,7 @@ rule select_hyperparameters:
         data=any_of(SEARCHES),
     localrule: True
     params:
-        cells=searched_cells,
+        cells=lambda w: checked(CONFIG.search_params, w.data),
         code=code("select_hyperparameters"),
     message:
         "Select hyperparameters: {wildcards.data}"
@@ -141,7 +123,7 @@ def own_table():
     from kerhrm_paper.config.own_table import OwnTable, check_changes
 
     if COMMAND and COMMAND.targets == ["own_table"]:
-        checked(check_changes, CONFIG.resolved.sources.changes)
+        checked(check_changes, CONFIG.changes)
     keys = checked(OwnTable.read, given, CONFIG.run)
     if asked:  # not in each job again
         from kerhrm_paper.config.own_table_rows import check_file

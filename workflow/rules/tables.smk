@@ -6,7 +6,7 @@ from kerhrm_paper.config.endpoints import load_endpoints
 os.environ["MPLBACKEND"] = "agg"
 DECLARED = checked(load_endpoints, ROOT / "config/endpoints.yaml")
 OF_BAND = [*DECLARED.band.tables.values()]
-KNOWN = {*CONFIG.resolved.sources.names("tables")}
+KNOWN = {*CONFIG.table_names}
 # Tables that the user leaves out have no endpoints.
 for name in {*DECLARED.tables, *OF_BAND} - KNOWN:
     raise WorkflowError(f"config/endpoints.yaml: tables.{name}: no table has this name")

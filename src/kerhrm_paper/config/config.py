@@ -48,6 +48,10 @@ class Config:
         Alternatives whose effects are measured.
     published : mapping of str to str
         Files of scores that complete tables, by table.
+    data_sets, learners : list of str
+        Names without options.
+    changes : mapping
+        What the user's files and keys of the command line say.
     """
 
     def __init__(self, resolved: Resolved, own_table: Tree | None = None) -> None:
@@ -69,6 +73,7 @@ class Config:
         self.published = whole.published
         self.data_sets = [*whole.data]
         self.learners = [*whole.learners]
+        self.changes = resolved.sources.changes
         # names of the run by their lower case: others may not differ in case alone
         self._data: Spelled = {}
         self._learners: Spelled = {}
@@ -91,6 +96,23 @@ class Config:
             if tables[name].choices:
                 measuring.append(name)
         return measuring
+
+    @property
+    def table_names(self) -> list[str]:
+        """Tables of all files, also those that the user leaves out."""
+        return self.resolved.sources.names("tables")
+
+    @property
+    def checkpointed(self) -> list[str]:
+        """Learners of which each iteration is a job; none in a search."""
+        whole = self.resolved.whole
+        if whole.search:
+            return []
+        checkpointed = []
+        for name, learner in whole.learners.items():
+            if learner.checkpoint_iterations:
+                checkpointed.append(name)
+        return checkpointed
 
     @property
     def written(self) -> Tree:
@@ -117,6 +139,23 @@ class Config:
             problem = f"{data}/{name}: {cell.missing.problem}"
             raise KerhrmError(problem, cell.missing.hint)
         return cell
+
+    def search_params(self, data: str) -> dict[str, dict[str, Any]]:
+        """What selecting has to know of each candidate of a data set's search.
+
+        By DATA/LEARNER; KerhrmError as :meth:`learner`.
+        """
+        schemas = self.resolved.resolver.schemas
+        params = {}
+        for candidate_data, name in self.searches[data].cells:
+            cell = self.learner(candidate_data, name)
+            parsed = schemas.parse_learner(name)
+            params[f"{candidate_data}/{name}"] = {
+                "outputs": list(cell.titles),
+                "criteria": schemas.honest_criteria(cell.base),
+                "options": parsed.options,
+            }
+        return params
 
     def selected(self, *tables: str) -> list[list[Any]]:
         """What criteria have selected for the learners of some tables.

@@ -139,6 +139,18 @@ def test_a_search_trains_all_candidates_at_its_data_and_seeds(load: Load) -> Non
     assert cell.options.learning_rate == 0.2
     assert cell.n_seeds == 2
     assert cell.selected == {}
+    params = config.search_params("made")
+    assert {*params} == {"/".join(cell) for cell in config.searches["made"].cells}
+    assert params[f"{A}/erm+steps=10+learning_rate=0.2"] == {
+        "outputs": ["model"],
+        "criteria": ["pooled"],
+        "options": {"steps": 10, "learning_rate": 0.2},
+    }
+
+
+def test_iterations_are_jobs_of_no_search(load: Load) -> None:
+    assert load().checkpointed == ["kerhrm"]
+    assert load(preset="tuning").checkpointed == []
 
 
 def test_candidates_may_be_given_one_by_one(load: Load) -> None:
