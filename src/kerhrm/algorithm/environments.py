@@ -159,47 +159,65 @@ def choose_n_environments(
 
     Raises KerhrmError of one validation point.
     """
-    target = problem.target_validation
-    if options.clustering_target == "label":
-        target = problem.y_validation.double()
     by_number = []
     numbers = range(1, largest + 1)
     for n_environments in progress(numbers, "numbers of environments"):
-        most = max(1, len(problem.y) // n_environments)
-        lowered = dict.fromkeys(min(k, most) for k in options.k)
-        update = {
-            "n_environments": n_environments,
-            "first_kernel": "features",
-            "k": [*lowered],
-        }
-        tried = options.model_copy(update=update)
-        candidates = learn_environments(problem, tried, 1, [], [])
-        degenerate = candidates.degenerate
-        eligible = candidates.held_out.masked_fill(degenerate, -torch.inf)
-        best = int(eligible.argmax())
-        if bool(degenerate[best]):
-            likelihoods = torch.full_like(target, -torch.inf)
-        else:
-            k = int(candidates.k[best])
-            slopes = candidates.slopes[best]
-            means = problem.psi_validation.double() @ slopes.mT
-            likelihoods = candidates.log_likelihoods(k, means, target)
+        likelihoods = _held_out_likelihoods(problem, options, n_environments)
         by_number.append(likelihoods)
     _, counts = problem.counts
+    return _smallest_within_one_error(torch.stack(by_number), counts)
+
+
+def _held_out_likelihoods(
+    problem: Problem, options: KerHRMOptions, n_environments: int
+) -> Tensor:
+    """Log-likelihoods (m,) of the validation points by the best k's first clustering.
+
+    Minus infinity, if that of every k is degenerate.
+    """
+    target = problem.target_validation
+    if options.clustering_target == "label":
+        target = problem.y_validation.double()
+    most = max(1, len(problem.y) // n_environments)
+    lowered = dict.fromkeys(min(k, most) for k in options.k)
+    update = {
+        "n_environments": n_environments,
+        "first_kernel": "features",
+        "k": [*lowered],
+    }
+    tried = options.model_copy(update=update)
+    candidates = learn_environments(problem, tried, 1, [], [])
+    degenerate = candidates.degenerate
+    eligible = candidates.held_out.masked_fill(degenerate, -torch.inf)
+    best = int(eligible.argmax())
+    if bool(degenerate[best]):
+        return torch.full_like(target, -torch.inf)
+    k = int(candidates.k[best])
+    slopes = candidates.slopes[best]
+    means = problem.psi_validation.double() @ slopes.mT
+    return candidates.log_likelihoods(k, means, target)
+
+
+def _smallest_within_one_error(likelihoods: Tensor, counts: Tensor) -> int:
+    """The smallest number whose mean log-likelihood is near the best one's.
+
+    Of the numbers 1, 2, ..., whose points have ``likelihoods`` (N, m) and weights
+    ``counts`` (m,): the shortfall is at most its standard error.
+    """
     counted = counts > 0
-    likelihoods = torch.stack(by_number)[:, counted]
+    likelihoods = likelihoods[:, counted]
     shares = counts[counted] / counts.sum()
-    means_by_number = likelihoods @ shares
-    likeliest = means_by_number.argmax()
-    shortfall = likelihoods[likeliest] - likelihoods
-    mean_shortfall = shortfall @ shares
-    deviations = shortfall - mean_shortfall[:, None]
     n = len(shares)
     if n < 2:
         raise KerhrmError(
             "one validation row cannot choose the number of environments",
             "give more (validation_fraction), or n_environments=2",
         )
+    means = likelihoods @ shares
+    likeliest = means.argmax()
+    shortfall = likelihoods[likeliest] - likelihoods
+    mean_shortfall = shortfall @ shares
+    deviations = shortfall - mean_shortfall[:, None]
     squares = (shares * deviations) ** 2
     variance = squares.sum(1) * n / (n - 1)
     near = mean_shortfall <= variance.sqrt()

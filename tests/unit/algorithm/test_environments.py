@@ -12,7 +12,11 @@ from refusals import refusal
 from torch.testing import assert_close
 
 from kerhrm.algorithm import environments
-from kerhrm.algorithm.environments import choose_n_environments, learn_environments
+from kerhrm.algorithm.environments import (
+    _smallest_within_one_error,
+    choose_n_environments,
+    learn_environments,
+)
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
@@ -262,6 +266,23 @@ def test_points_without_weight_do_not_choose_the_number(seed: int) -> None:
     of_train, of_validation = weights
     weighted = replace(whole, weights=of_train, weights_validation=of_validation)
     assert choose_n_environments(weighted, options, 3) == one_slope
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([1, 1, 1, 1, 0], 2),  # falls short by 0.5, of which the error is 0.87
+        ([1, 1, 1, 1, 1], 3),  # by 2.2, of which it is 1.83
+        ([4, 1, 1, 1, 0], 3),  # by 1.57, of which it is 1.10
+    ],
+)
+def test_the_smallest_number_within_one_standard_error(
+    counts: list[int], expected: int
+) -> None:
+    likelihoods = [[-1.2, -0.8, -1.1, -0.9, 0], [-3, 1, 0, 0, -9], [0, 0, 0, 0, 0]]
+    table = torch.tensor(likelihoods, dtype=torch.float64)
+    weights = torch.tensor(counts, dtype=torch.float64)
+    assert _smallest_within_one_error(table, weights) == expected
 
 
 def test_one_validation_row_chooses_no_number() -> None:
