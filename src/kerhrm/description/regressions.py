@@ -72,18 +72,56 @@ def weighted_least_squares(
     gram = design.T @ weighted
     diagonal = np.diag(gram)
     squared_lengths = np.maximum(diagonal, 1e-300)
-    scale = np.sqrt(squared_lengths)
-    scales = np.outer(scale, scale)
+    inverse, determined = _gram_inverse(gram, squared_lengths)
+    moments = weighted.T @ y
+    coefficients = inverse @ moments
+    residuals = y - design @ coefficients
+    total = r.sum()
+    total_of_squares = (r**2).sum()
+    positive_squares = max(total_of_squares, 1e-300)
+    n_effective = total**2 / positive_squares
+    _, n_coefficients = design.shape
+    freedom = max(n_effective - n_coefficients, 1.0)
+    size_of_target, spread_of_target = _size_and_spread(y, r)
+    noise = _noise(residuals, r, n_effective, freedom)
+    if noise < max(EXACT * spread_of_target, ROUNDING * size_of_target):
+        noise = 0.0
+    mean_squares_of_columns = squared_lengths / max(total, 1e-300)
+    effects = np.abs(coefficients) * np.sqrt(mean_squares_of_columns)
+    rounding = effects < ROUNDING * size_of_target
+    coefficients = np.where(rounding, 0.0, coefficients)
+    variances = _hc3(design, weighted, inverse, residuals)
+    errors = np.sqrt(variances) if noise > 0 else np.zeros_like(variances)
+    return Regression(
+        coefficients=np.where(determined, coefficients, np.nan),
+        errors=np.where(determined, errors, np.nan),
+        freedom=freedom,
+        noise=noise,
+    )
+
+
+def _gram_inverse(
+    gram: np.ndarray, squared_lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pseudo-inverse of X^T R X (p, p), and which coefficients (p,) the rows determine.
+
+    Columns have unit length meanwhile, so that their units do not matter.
+    """
+    lengths = np.sqrt(squared_lengths)
+    scales = np.outer(lengths, lengths)
     scaled = gram / scales
     inverse = np.linalg.pinv(scaled, rcond=DEPENDENT, hermitian=True)
     identity = np.diag(inverse @ scaled)
     distance = np.abs(identity - 1)
-    determined = distance < 1e-6
     inverse /= scales
-    moments = weighted.T @ y
-    coefficients = inverse @ moments
-    fitted = design @ coefficients
-    residuals = y - fitted
+    return inverse, distance < 1e-6
+
+
+def _hc3(
+    design: np.ndarray, weighted: np.ndarray, inverse: np.ndarray, residuals: np.ndarray
+) -> np.ndarray:
+    """Robust variances (p,) of the coefficients, with residuals (n,) as if their rows
+    were left out."""
     leverage = np.einsum("ij,jk,ik->i", weighted, inverse, design)
     left = np.maximum(1 - leverage, 1e-6)
     left_out_residuals = residuals / left
@@ -91,33 +129,17 @@ def weighted_least_squares(
     scores = weighted * column_of_residuals
     outer_products = scores.T @ scores
     covariance = inverse @ outer_products @ inverse
-    total = r.sum()
-    total_of_squares = (r**2).sum()
-    positive_squares = max(total_of_squares, 1e-300)
-    n_effective = total**2 / positive_squares
-    _, n_coefficients = design.shape
-    freedom = max(n_effective - n_coefficients, 1.0)
+    variances = np.diag(covariance)
+    return np.maximum(variances, 0)
+
+
+def _noise(
+    residuals: np.ndarray, r: np.ndarray, n_effective: float, freedom: float
+) -> float:
+    """Standard deviation of residuals (n,), whose rows count r (n,)."""
     sum_of_squares = float(r @ residuals**2)
-    mean_square = sum_of_squares / max(total, 1e-300)
-    noise = np.sqrt(mean_square * n_effective / freedom)
-    size_of_target, spread_of_target = _size_and_spread(y, r)
-    if noise < max(EXACT * spread_of_target, ROUNDING * size_of_target):
-        noise = 0.0
-    mean_squares_of_columns = squared_lengths / max(total, 1e-300)
-    effects = np.abs(coefficients) * np.sqrt(mean_squares_of_columns)
-    rounding = effects < ROUNDING * size_of_target
-    coefficients = np.where(rounding, 0.0, coefficients)
-    diagonal_of_covariance = np.diag(covariance)
-    variances = np.maximum(diagonal_of_covariance, 0)
-    errors = np.sqrt(variances) if noise > 0 else np.zeros_like(variances)
-    determined_coefficients = np.where(determined, coefficients, np.nan)
-    determined_errors = np.where(determined, errors, np.nan)
-    return Regression(
-        coefficients=determined_coefficients,
-        errors=determined_errors,
-        freedom=freedom,
-        noise=float(noise),
-    )
+    mean_square = sum_of_squares / max(r.sum(), 1e-300)
+    return float(np.sqrt(mean_square * n_effective / freedom))
 
 
 def _size_and_spread(y: np.ndarray, r: np.ndarray) -> tuple[float, float]:
