@@ -25,7 +25,7 @@ from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.minimisers import minimisers
-from kerhrm.algorithm.mixture import fit_mixture
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
@@ -62,67 +62,73 @@ def cell_environments(
     """
     candidates: list[Environments] = []
     tables: list[Tensor] = []
+    counts, counts_validation = problem.counts
+    bins = label_bins(problem.y)
     for k in options.k:
-        psi, psi_validation = problem.reduced(k)
-        n_cells = int(cells.max()) + 1
-        starts = _random_memberships(problem.seed, k, n_cells, options)
-        starts_of_cells = starts.to(psi)
-        starts_of_points = starts_of_cells[:, cells]
-        settings = EM(per_cluster=True)
-        mixtures = fit_mixture(
-            psi,
-            problem.target,
-            starts_of_points,
-            ridge=options.clustering_ridge,
-            cells=cells,
-            point_weights=problem.weights,
-            em=settings,
-        )
-        best = mixtures.objective.argmin()
-        mixture = mixtures.take(best)
+        mixture, n_unconverged = _best_mixture(problem, cells, k, options)
         likeliest = mixture.weights.argmax(-2)
         indicators = one_hot(likeliest, options.n_environments)
-        memberships = indicators.to(psi)
-        counts, counts_validation = problem.counts
+        memberships = indicators.to(mixture.weights)
+        of_train = memberships[cells]
+        train = of_train * counts[:, None]
+        of_validation = memberships[cells_validation]
+        validation = of_validation * counts_validation[:, None]
+        _, psi_validation = problem.reduced(k)
         held_out = mixture.log_likelihood(
             psi_validation,
             problem.target_validation,
             cells=cells_validation,
             point_weights=problem.validation_counts,
         )
-        of_train = memberships[cells]
-        train = of_train * counts[:, None]
-        of_validation = memberships[cells_validation]
-        validation = of_validation * counts_validation[:, None]
-        zero = torch.zeros_like(best)
         n_left_out = len(problem.s) - k
-        slopes = pad(mixture.theta, (0, n_left_out))
-        bins = label_bins(problem.y)
-        information = label_information(train, bins)
-        unconverged = ~mixtures.converged
-        ridge = psi.new_tensor(options.clustering_ridge)
+        zero = torch.zeros_like(n_unconverged)
         candidate = Environments(
-            k=torch.full_like(best, k),
+            k=torch.full_like(zero, k),
             train=train,
             validation=validation,
-            slopes=slopes,
+            slopes=pad(mixture.theta, (0, n_left_out)),
             intercept=torch.zeros_like(mixture.sigma),
             weights=train.mean(0),
             sigma=mixture.sigma,
             occupied=memberships.sum(0) > 0,
-            ridge=ridge,
+            ridge=held_out.new_tensor(options.clustering_ridge),
             held_out=held_out,
             objective=mixture.objective,
-            label_information=information,
+            label_information=label_information(train, bins),
             degenerate=zero.bool(),
-            n_starts=torch.full_like(best, options.n_init),
+            n_starts=torch.full_like(zero, options.n_init),
             n_label_split=zero,
             n_empty=zero,
-            n_unconverged=unconverged.sum(),
+            n_unconverged=n_unconverged,
         )
         candidates.append(candidate)
         tables.append(memberships)
     return Environments.stack(candidates), torch.stack(tables)
+
+
+def _best_mixture(
+    problem: Problem, cells: Tensor, k: int, options: AuxiliaryOptions
+) -> tuple[Mixture, Tensor]:
+    """The mixture of the lowest objective, of all starts, in the first k features.
+
+    And how many of them have not converged, an int64 scalar.
+    """
+    psi, _ = problem.reduced(k)
+    n_cells = int(cells.max()) + 1
+    starts = _random_memberships(problem.seed, k, n_cells, options)
+    starts_of_cells = starts.to(psi)
+    mixtures = fit_mixture(
+        psi,
+        problem.target,
+        starts_of_cells[:, cells],
+        ridge=options.clustering_ridge,
+        cells=cells,
+        point_weights=problem.weights,
+        em=EM(per_cluster=True),
+    )
+    best = mixtures.objective.argmin()
+    unconverged = ~mixtures.converged
+    return mixtures.take(best), unconverged.sum()
 
 
 def _random_memberships(
