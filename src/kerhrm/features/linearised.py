@@ -28,7 +28,7 @@ from kerhrm.networks.build import (
     activations,
     layers,
 )
-from kerhrm.networks.kernels import threshold_backward
+from kerhrm.networks.kernels import joined_layer, threshold_backward
 from kerhrm.networks.modules import derivatives_of
 
 #: points at a time: their hidden layer of 1024 units, 8 MB, stays in a cache
@@ -206,8 +206,7 @@ def _one_hidden_layer(
     hidden_layer, output_layer = layers(weights)
     weight, bias = hidden_layer
     out, level = output_layer
-    bias_column = bias[:, None]
-    hidden = torch.cat([weight, bias_column], 1)
+    hidden = joined_layer(weight, bias)
     levels = [level]
     slope_of_output = out.T * hidden
     slopes = [slope_of_output]
@@ -216,8 +215,7 @@ def _one_hidden_layer(
         hidden_change, out_change = _layers_along(directions, j)
         change, shift = hidden_change
         omega, gamma = out_change
-        shift_column = shift[:, None]
-        inner = torch.cat([change, shift_column], 1)
+        inner = joined_layer(change, shift)
         by_inner = out.T * inner
         by_outer = omega.T * hidden
         slope = by_inner + by_outer

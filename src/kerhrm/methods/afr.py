@@ -34,9 +34,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from kerhrm.errors import DataWarning, warn
-from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
+from kerhrm.methods.inputs import Fitted, Inputs, errors, one_hot_environments
 from kerhrm.methods.irm import point_loss
-from kerhrm.methods.jtt import errors
 from kerhrm.methods.options import PointLoss
 from kerhrm.methods.peer_options import AFROptions
 from kerhrm.networks.base import Network

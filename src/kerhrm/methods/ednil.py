@@ -39,9 +39,9 @@ from kerhrm.methods.irm import decay, point_loss, scale_gradient
 from kerhrm.methods.peer_options import EDNILOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import MLP
-from kerhrm.networks.descent import Descent
 from kerhrm.networks.heads import head_outputs, heads_at
 from kerhrm.networks.last_layer import LastLayer
+from kerhrm.networks.rounds import Descent
 from kerhrm.networks.training import BestWeights, require_training
 from kerhrm.progress import progress
 from kerhrm.randomness import stream

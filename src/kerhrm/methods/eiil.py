@@ -25,6 +25,7 @@ g_i < 0; with the logistic loss, those that f gets wrong and right.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,7 +33,8 @@ from torch import Tensor
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import scale_gradient, train_pooled
 from kerhrm.methods.irm import train_irm as train_on_environments
-from kerhrm.methods.options import EIILOptions
+from kerhrm.methods.options import EIILOptions, PointLoss
+from kerhrm.networks.base import Network
 from kerhrm.networks.training import Adam
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
@@ -46,24 +48,23 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
     By the same reference and the same inference the validation points are split, too.
     """
     reference = train_pooled(inputs, options, options.reference_steps)
-
-    def split(x: Tensor, y: Tensor, name: str) -> tuple[Tensor, Tensor]:
-        """Environments as they are inferred, and as they are shown."""
-        with torch.no_grad():
-            outputs = reference(x)
-            gradient = scale_gradient(outputs, y, options.loss)
-        inferred = infer_environments(
-            gradient,
-            inputs.seed,
-            name,
-            steps=options.inference_steps,
-            rate=options.inference_rate,
-        )
-        return inferred, by_gradient(inferred, gradient)
-
-    train, shown = split(inputs.x, inputs.y, "eiil")
-    held_out, held_out_shown = split(
-        inputs.x_validation, inputs.y_validation, "eiil-validation"
+    train, shown = split_by_reference(
+        reference,
+        inputs.x,
+        inputs.y,
+        options.loss,
+        seed=inputs.seed,
+        name="eiil",
+        options=options,
+    )
+    held_out, held_out_shown = split_by_reference(
+        reference,
+        inputs.x_validation,
+        inputs.y_validation,
+        options.loss,
+        seed=inputs.seed,
+        name="eiil-validation",
+        options=options,
     )
     # by other numbers the same training would round otherwise
     inputs = replace(inputs, environments=train, environments_validation=held_out)
@@ -71,6 +72,53 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
     both = torch.cat([shown, held_out_shown])
     memberships = one_hot_environments(both, 2)
     return replace(fitted, environments=memberships)
+
+
+def split_by_reference(
+    reference: Network,
+    x: Tensor,
+    y: Tensor,
+    loss: PointLoss,
+    *,
+    seed: int,
+    name: str,
+    options: Any,
+) -> tuple[Tensor, Tensor]:
+    """Split points where a reference is least invariant.
+
+    Parameters
+    ----------
+    reference : Network
+        Whose outputs are scaled.
+    x, y : Tensor, (n, d), (n,)
+        Points.
+    loss : "squared" or "logistic"
+        Of a point.
+    seed : int
+        Of the random start.
+    name : str
+        Of its stream.
+    options : Options
+        With ``inference_steps`` and ``inference_rate``.
+
+    Returns
+    -------
+    Tensor, (n,), int64
+        Environments 0 and 1 as they are inferred.
+    Tensor, (n,), int64
+        The same as they are shown, see :func:`by_gradient`.
+    """
+    with torch.no_grad():
+        outputs = reference(x)
+        gradient = scale_gradient(outputs, y, loss)
+    inferred = infer_environments(
+        gradient,
+        seed,
+        name,
+        steps=options.inference_steps,
+        rate=options.inference_rate,
+    )
+    return inferred, by_gradient(inferred, gradient)
 
 
 def by_gradient(environments: Tensor, gradient: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ Soleymani Baghshah 2025, arXiv 2410.05345).
    High losses are of the minority, low ones of the majority, so that both have a like
    part of S, and so have the labels.
 3. The validation points are split where ERM is least invariant
-   (:func:`~kerhrm.methods.eiil.infer_environments`).  The k and lambda with the best
+   (:func:`~kerhrm.methods.eiil.split_by_reference`).  The k and lambda with the best
    accuracy in the worse environment are taken; no group label is used.
 
 The problem is convex, and is solved by accelerated proximal gradients (Beck & Teboulle
@@ -32,9 +32,9 @@ from torch import Tensor
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
 from kerhrm.methods.afr import hold_out, train_erm_on
-from kerhrm.methods.eiil import by_gradient, infer_environments
+from kerhrm.methods.eiil import split_by_reference
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
-from kerhrm.methods.irm import point_loss, scale_gradient
+from kerhrm.methods.irm import point_loss
 from kerhrm.methods.peer_options import EVaLSOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import MLP
@@ -69,18 +69,10 @@ def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
     base = train_erm_on(inputs, kept, options, "logistic")
 
     def split(x: Tensor, y: Tensor, name: str) -> Tensor:
-        with torch.no_grad():
-            outputs = base(x)
-            gradient = scale_gradient(outputs, y, "logistic")
-        environments = infer_environments(
-            gradient,
-            inputs.seed,
-            name,
-            steps=options.inference_steps,
-            rate=options.inference_rate,
+        _, shown = split_by_reference(
+            base, x, y, "logistic", seed=inputs.seed, name=name, options=options
         )
-        ordered = by_gradient(environments, gradient)
-        return one_hot_environments(ordered, 2)
+        return one_hot_environments(shown, 2)
 
     train = split(inputs.x, inputs.y, "evals-environments")
     validation = split(inputs.x_validation, inputs.y_validation, "evals-validation")

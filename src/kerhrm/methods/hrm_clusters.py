@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.invariance import environment_risks
-from kerhrm.methods.descent import adam
+from kerhrm.methods.numpy_adam import adam, lasso_gradient
 from kerhrm.methods.options import HRMOptions
 from kerhrm.randomness import stream
 
@@ -84,13 +84,8 @@ def fit_models(
     learning_rate: float,
 ) -> np.ndarray:
     """Adam on w^T G w - 2 c^T w + sum_d l1_d |w_d| from (K, d), for every cluster."""
-    gram = 2 * second
-    target = 2 * cross
 
     def gradient(step: int, w: np.ndarray) -> np.ndarray:
-        columns = gram @ w[..., None]
-        products = columns[..., 0]
-        signs = np.sign(w)
-        return products - target + l1 * signs
+        return lasso_gradient(w, second, cross, l1)
 
     return adam(start, gradient, steps=steps, learning_rate=learning_rate)

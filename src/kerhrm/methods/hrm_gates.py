@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.methods.descent import adam
 from kerhrm.methods.hrm_clusters import cluster_moments
+from kerhrm.methods.numpy_adam import adam
 from kerhrm.methods.options import HRMOptions
 from kerhrm.randomness import stream
 

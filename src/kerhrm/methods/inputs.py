@@ -271,3 +271,12 @@ def one_hot_environments(environments: Tensor, count: int) -> Tensor:
     """Memberships (m, count), float32, from labels (m,) 0, ..., count - 1."""
     indicators = one_hot(environments, count)
     return indicators.to(torch.float32)
+
+
+@torch.no_grad()
+def errors(model: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+    """Points (n, d) that a model classifies wrongly: (n,), int64, 0 or 1."""
+    predicted = model(x) > 0
+    positive = y > 0
+    wrong = predicted != positive
+    return wrong.to(torch.int64)

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
+from kerhrm.methods.inputs import Fitted, Inputs, errors, one_hot_environments
 from kerhrm.methods.irm import environment_means, point_loss
 from kerhrm.methods.options import ClosedFormOptions, JTTOptions, PointLoss
 from kerhrm.methods.references import affine, least_norm
@@ -120,12 +120,3 @@ def weighted_least_squares(
     weighted_y = root * (y - level)
     slope = least_norm(weighted_x, weighted_y)
     return affine(level, centre, slope)
-
-
-@torch.no_grad()
-def errors(model: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
-    """Points (n, d) that a model classifies wrongly: (n,), int64, 0 or 1."""
-    predicted = model(x) > 0
-    positive = y > 0
-    wrong = predicted != positive
-    return wrong.to(torch.int64)

@@ -12,7 +12,7 @@ from kerhrm.algorithm.minimisers import minimisers
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Memberships
 from kerhrm.methods.erm import train_erm
-from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.inputs import Fitted, Inputs, errors
 from kerhrm.methods.kerhrm import finish
 from kerhrm.methods.options import (
     ERMOptions,
@@ -90,16 +90,9 @@ def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
         of_validation = torch.from_numpy(halves_validation)
         return of_train, of_validation
     fitted = train_least_squares(inputs, LeastSquaresOptions())
-
-    def errors(x: Tensor, y: Tensor) -> Tensor:
-        outputs = fitted.predict(x)["model"]
-        predicted = outputs > 0
-        positive = y > 0
-        wrong = predicted != positive
-        return wrong.long()
-
-    of_train = errors(inputs.x, inputs.y)
-    of_validation = errors(inputs.x_validation, inputs.y_validation)
+    model = fitted.networks["model"]
+    of_train = errors(model, inputs.x, inputs.y)
+    of_validation = errors(model, inputs.x_validation, inputs.y_validation)
     return of_train, of_validation
 
 

@@ -58,8 +58,8 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.starts import random_starts
 from kerhrm.algorithm.variant import orthogonal_update
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.numpy_adam import adam, lasso_gradient
 from kerhrm.methods.options import ReleasedOptions
 from kerhrm.progress import progress
 from kerhrm.randomness import stream
@@ -192,20 +192,6 @@ def fit_models(
 
     models = adam(start, gradient, steps=CLUSTER_STEPS, learning_rate=CLUSTER_RATE)
     return torch.from_numpy(models).to(features)
-
-
-def lasso_gradient(
-    w: np.ndarray, second: np.ndarray, cross: np.ndarray, l1: np.ndarray
-) -> np.ndarray:
-    """Gradient of w^T S w - 2 x^T w + sum_a l1_a |w_a|; at w_a = 0 the subgradient 0.
-
-    Shapes (K, p), (K, p, p), (K, p), (p,) to (K, p).
-    """
-    columns = second @ w[..., None]
-    products = columns[..., 0]
-    slopes = 2 * (products - cross)
-    signs = np.sign(w)
-    return slopes + l1 * signs
 
 
 def xavier(seed: int, shape: tuple[int, ...], gain: float, *name: str) -> np.ndarray:

@@ -33,8 +33,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from kerhrm.methods.group_dro import train_group_dro
-from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
-from kerhrm.methods.jtt import errors
+from kerhrm.methods.inputs import Fitted, Inputs, errors, one_hot_environments
 from kerhrm.methods.peer_options import XRMOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import Adam, require_training

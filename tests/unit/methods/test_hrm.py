@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 from torch import Tensor
 
-from kerhrm.methods.descent import adam
 from kerhrm.methods.hrm import least_squares, selected_features, train_hrm
 from kerhrm.methods.hrm_clusters import cluster, cluster_moments, fit_models
 from kerhrm.methods.hrm_gates import (
@@ -23,6 +22,7 @@ from kerhrm.methods.hrm_gates import (
     learn_gates,
 )
 from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.numpy_adam import adam
 from kerhrm.methods.options import HRMOptions
 
 N = 60

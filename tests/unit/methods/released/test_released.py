@@ -15,11 +15,11 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.methods import released
+from kerhrm.methods.numpy_adam import lasso_gradient
 from kerhrm.methods.released import (
     TwoRisks,
     assign,
     fit_models,
-    lasso_gradient,
     learn_theta,
     xavier,
 )
