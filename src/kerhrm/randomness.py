@@ -28,3 +28,12 @@ def stream(seed: int, *name: str) -> np.random.Generator:
     """
     bits = np.random.PCG64(entropy(seed, *name))
     return np.random.Generator(bits)
+
+
+def some_of(random: np.random.Generator, n: int, most: int) -> np.ndarray:
+    """Numbers of some of n things, rising, int64: of all if they are no more than
+    ``most``, else of so many."""
+    if n <= most:
+        return np.arange(n, dtype=np.int64)
+    drawn = random.choice(n, most, replace=False)
+    return np.sort(drawn)

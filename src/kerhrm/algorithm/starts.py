@@ -11,12 +11,12 @@ from torch.nn.functional import one_hot
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.randomness import stream
+from kerhrm.randomness import some_of, stream
 
 #: points above which EM is fitted to some of them first
 MANY = 100_000
-#: number of these, and their tolerance in units of ``em_tol``
-AT_FIRST, FINER = 30_000, 1e-3
+AT_FIRST = 30_000  #: number of these
+FIRST_FIT_TOLERANCE = 1e-3  #: of EM on these, in units of ``em_tol``
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ def fit_starts(
     _, n_of_starts, _ = starts.shape
     if n_of_starts < n:
         random = stream(seed, "clustering", *name, "first")
-        numbers = random.choice(n, n_of_starts, replace=False)
-        some = torch.from_numpy(np.sort(numbers)).to(points.psi.device)
-        finer = replace(settings, tol=FINER * settings.tol)
+        numbers = some_of(random, n, n_of_starts)
+        some = torch.from_numpy(numbers).to(points.psi.device)
+        finer = replace(settings, tol=FIRST_FIT_TOLERANCE * settings.tol)
         of_some = points.some(some).fit(starts, ridges, finer)
         starts = of_some.responsibilities(points.psi, points.y)
     return points.fit(starts, ridges, settings), ridges

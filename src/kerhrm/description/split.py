@@ -31,7 +31,7 @@ from kerhrm.description.regressions import independent_columns
 from kerhrm.description.rows import DescribedRows, effective_number
 from kerhrm.heterogeneity.test import leading
 from kerhrm.progress import progress
-from kerhrm.randomness import stream
+from kerhrm.randomness import some_of, stream
 
 MOST = 4  #: components that are tried
 MAX_ROWS = 3000  #: that EM is fitted to; others get their memberships by it
@@ -184,11 +184,8 @@ def _standardised(rows: DescribedRows) -> tuple[Tensor, Tensor, Tensor]:
 
 def _drawn(n: int, seed: int) -> np.ndarray:
     """Rows that EM is fitted to."""
-    if n <= MAX_ROWS:
-        return np.arange(n)
     random = stream(seed, "description", "rows")
-    drawn = random.choice(n, MAX_ROWS, replace=False)
-    return np.sort(drawn)
+    return some_of(random, n, MAX_ROWS)
 
 
 def _fit(

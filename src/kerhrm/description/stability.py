@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from kerhrm.progress import progress
-from kerhrm.randomness import stream
+from kerhrm.randomness import some_of, stream
 
 #: of a median index from a number on
 WORDS = (
@@ -84,8 +84,7 @@ def stability(
     indices = []
     for number in progress(range(times), "splits of half of the rows"):
         random = stream(seed, "description", "half", f"{number}")
-        drawn = random.choice(n, n // 2, replace=False)
-        half = np.sort(drawn)
+        half = some_of(random, n, n // 2)
         labels = relabel(half, seed + number + 1)
         if labels is not None:
             placed = labels >= 0

@@ -195,13 +195,12 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
             worse = worse_than_constant(report, inputs.task, doubt)
             return constant_only(self.heterogeneity_) or worse
         erm = models["ERM"]
-        path = columns.inputs if erm.tangents is None else columns.whole
         labels = inputs.y.double()
         train = labels.cpu().numpy()
         constant = others["constant"][0]
         of_train = {
             "KerHRM": self._unseen(prepared, environments, final),
-            "ERM": path.left_out(train, erm.ridge),
+            "ERM": columns.left_out(erm, train),
             "constant": np.full(len(train), constant),
         }
         compared = ComparedPoints.of_all(inputs, of_train, of_validation, memberships)

@@ -231,10 +231,9 @@ class InvariantEstimator(FittedInvariant):
         erm = models["ERM"]
         finish(self, erm, inputs.x)
         if self._calibrates(prepared):
-            path = columns.inputs if erm.tangents is None else columns.whole
             labels = inputs.y.double()
             y = labels.cpu().numpy()
-            left_out = path.left_out(y, erm.ridge)
+            left_out = columns.left_out(erm, y)
             self._calibrate(left_out, inputs.y, inputs.weights)
 
     def _learned(

@@ -108,10 +108,7 @@ class NystroemMap:
                 larger = f"options=NystroemOptions(n_landmarks={k})"
                 hint = f"{hint}, or raise n_landmarks: {larger}"
             raise KerhrmError(problem, hint)
-        random = stream(seed, "landmarks")
-        drawn = random.choice(n, m, replace=False)
-        landmarks = torch.from_numpy(drawn).to(x.device)
-        z = x[landmarks]
+        z = drawn_landmarks(x, m, seed)
         require_kernel(z, z, "lower n_landmarks")
         _require_features(x, k)
         oversampled = int(options.oversampling * k)
@@ -147,6 +144,14 @@ class NystroemMap:
         whitening = self.weights.double()
         coefficients = whitening @ directions
         return Linearisation.along(self.network, self.z, coefficients)
+
+
+def drawn_landmarks(x: Tensor, m: int, seed: int) -> Tensor:
+    """Some m of points (n, d), from the seed's stream ``landmarks``: (m, d)."""
+    random = stream(seed, "landmarks")
+    drawn = random.choice(len(x), m, replace=False)
+    landmarks = torch.from_numpy(drawn).to(x.device)
+    return x[landmarks]
 
 
 def _require_features(x: Tensor, k: int) -> None:

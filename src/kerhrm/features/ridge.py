@@ -23,11 +23,11 @@ from torch import Tensor
 from kerhrm.features.design import ROWS, Design
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
+from kerhrm.features.nystroem import drawn_landmarks
 from kerhrm.features.options import N_LANDMARKS
 from kerhrm.features.ridge_path import RidgePath
 from kerhrm.networks.base import Network
 from kerhrm.progress import progress
-from kerhrm.randomness import stream
 from kerhrm.threads import one_blas_thread
 
 
@@ -82,12 +82,8 @@ class Columns:
         weights, units : ndarray, (n,), optional
             Of the points, as in :class:`RidgePath`.
         """
-        n = len(x)
-        n_landmarks = min(n_landmarks, n)
-        random = stream(seed, "landmarks")
-        drawn = random.choice(n, n_landmarks, replace=False)
-        numbers = torch.from_numpy(drawn).to(x.device)
-        landmarks = x[numbers]
+        m = min(n_landmarks, len(x))
+        landmarks = drawn_landmarks(x, m, seed)
         with torch.no_grad(), one_blas_thread():
             features, _ = extract(network, landmarks)
             span = _orthonormal_span(features)
@@ -130,6 +126,12 @@ class Columns:
         ridge, _ = self.whole.choose(y)
         smaller_ridge = share * ridge
         return self.whole.left_out(y, smaller_ridge)
+
+    def left_out(self, model: "RidgeModel", y: np.ndarray) -> np.ndarray:
+        """Predictions of each label (n,) by all others, with the columns and the
+        lambda of a model of :meth:`fit`."""
+        path = self.inputs if model.tangents is None else self.whole
+        return path.left_out(y, model.ridge)
 
     def fit(self, y: np.ndarray) -> "RidgeModel":
         """Fit labels (n,) by the columns and the lambda with the least leave-one-out

@@ -48,7 +48,7 @@ from kerhrm.heterogeneity.result import (
 from kerhrm.heterogeneity.test import leading
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.randomness import stream
+from kerhrm.randomness import some_of, stream
 from kerhrm.threads import one_blas_thread
 
 MAX_ROWS = 10_000  #: that are tested; more cost much, and small changes are seen
@@ -140,11 +140,8 @@ def covariance_measure(
 
 def _tested_rows(n: int) -> np.ndarray:
     """Rows that are tested of n, in order."""
-    if n <= MAX_ROWS:
-        return np.arange(n)
     random = stream(0, "auxiliary", "rows")
-    drawn = random.choice(n, MAX_ROWS, replace=False)
-    return np.sort(drawn)
+    return some_of(random, n, MAX_ROWS)
 
 
 def _standardised(inputs: np.ndarray) -> np.ndarray:

@@ -59,7 +59,7 @@ from kerhrm.heterogeneity.result import (
     impossible,
     nothing_left,
 )
-from kerhrm.randomness import stream
+from kerhrm.randomness import some_of, stream
 
 #: rows that are tested at most, for a kernel ridge regression takes their number cubed
 MAX_TESTED = 4000
@@ -243,11 +243,9 @@ def test_problem(
     n = len(rows)
     if n < MIN_POINTS:
         return impossible(options.n_permutations)
-    if n > MAX_TESTED:
-        random = stream(problem.seed, "heterogeneity", "rows")
-        drawn = random.choice(n, MAX_TESTED, replace=False)
-        kept = np.sort(drawn)
-        rows = rows[kept]
+    random = stream(problem.seed, "heterogeneity", "rows")
+    kept = some_of(random, n, MAX_TESTED)
+    rows = rows[kept]
     largest_k = len(problem.s)
     k = min(options.k, largest_k)
     psi, _ = problem.reduced(k)
@@ -311,11 +309,9 @@ def test_table(
     n = len(rows)
     if n < MIN_POINTS:
         return impossible(options.n_permutations)
-    if n > MAX_TESTED:
-        random = stream(0, "heterogeneity", "rows")
-        drawn = random.choice(n, MAX_TESTED, replace=False)
-        kept = np.sort(drawn)
-        rows = rows[kept]
+    random = stream(0, "heterogeneity", "rows")
+    kept = some_of(random, n, MAX_TESTED)
+    rows = rows[kept]
     points = different[rows]
     labels = points[:, 0]
     inputs = points[:, 1:]
