@@ -29,7 +29,11 @@ import pandas as pd
 from scipy import stats
 from scipy.linalg import qr
 
-from kerhrm.description.rows import DescribedRows, environment_names
+from kerhrm.description.rows import (
+    DescribedRows,
+    effective_number,
+    environment_names,
+)
 
 LEVEL = "(level)"  #: the constant: the target's mean where all columns have theirs
 #: rows of an environment for each coefficient; of more columns those that differ most
@@ -77,9 +81,7 @@ def weighted_least_squares(
     coefficients = inverse @ moments
     residuals = y - design @ coefficients
     total = r.sum()
-    total_of_squares = (r**2).sum()
-    positive_squares = max(total_of_squares, 1e-300)
-    n_effective = total**2 / positive_squares
+    n_effective = effective_number(r)
     _, n_coefficients = design.shape
     freedom = max(n_effective - n_coefficients, 1.0)
     size_of_target, spread_of_target = _size_and_spread(y, r)

@@ -158,11 +158,11 @@ def _rows_of_draws(distinct: DistinctRows, units: np.ndarray) -> np.ndarray:
 
 
 def effective_number(weights: np.ndarray) -> float:
-    """Number (sum w)^2 / sum w^2 of rows with weights w (n,), not all 0."""
+    """Number (sum w)^2 / sum w^2 of rows with weights w (n,); 0 if all are 0."""
     total = float(weights.sum())
     squares = weights**2
     total_of_squares = float(squares.sum())
-    return total**2 / total_of_squares
+    return total**2 / max(total_of_squares, 1e-300)
 
 
 def environment_names(number: int) -> list[str]:
