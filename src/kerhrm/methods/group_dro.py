@@ -19,16 +19,14 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import decay, environment_means, point_loss
+from kerhrm.methods.irm import decay, given_means, point_loss
 from kerhrm.methods.options import GroupDROOptions, loss_of
 from kerhrm.networks.base import Network
 
 
 def train_group_dro(inputs: Inputs, options: GroupDROOptions) -> Fitted:
     """Train on the environments that the inputs name."""
-    environments = inputs.require_environments()
-    all_means = environment_means(environments)
-    means = all_means.to(inputs.x)
+    means = given_means(inputs)
     loss = loss_of(options.loss, inputs.task)
     n_environments = len(means)
     # up to a constant; weights would underflow

@@ -18,16 +18,14 @@ from scipy.linalg import helmert
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import environment_means, point_loss
+from kerhrm.methods.irm import given_means, point_loss
 from kerhrm.methods.options import IGAOptions
 from kerhrm.networks.base import Network
 
 
 def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:
     """Train on the environments that the inputs name."""
-    environments = inputs.require_environments()
-    all_means = environment_means(environments)
-    means = all_means.to(inputs.x)
+    means = given_means(inputs)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
         losses = point_loss(f, inputs.y, options.loss)

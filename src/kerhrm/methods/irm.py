@@ -23,9 +23,7 @@ from kerhrm.networks.base import Network
 
 def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on the environments that the inputs name."""
-    environments = inputs.require_environments()
-    all_means = environment_means(environments)
-    means = all_means.to(inputs.x)
+    means = given_means(inputs)
     memberships = inputs.validation_memberships()
     return train_on(means, inputs, options, memberships)
 
@@ -103,6 +101,14 @@ def scale_gradient(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
         residuals = f - y
         return 2 * f * residuals
     return -y * f * torch.sigmoid(-y * f)
+
+
+def given_means(inputs: Inputs) -> Tensor:
+    """:func:`environment_means` of the environments that the inputs name, (E, n), with
+    the points' precision and device."""
+    environments = inputs.require_environments()
+    means = environment_means(environments)
+    return means.to(inputs.x)
 
 
 def environment_means(environments: Tensor) -> Tensor:

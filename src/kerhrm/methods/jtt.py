@@ -27,7 +27,7 @@ from torch import Tensor
 from kerhrm.methods.inputs import Fitted, Inputs, errors, one_hot_environments
 from kerhrm.methods.irm import environment_means, point_loss
 from kerhrm.methods.options import ClosedFormOptions, JTTOptions, PointLoss
-from kerhrm.methods.references import affine, least_norm
+from kerhrm.methods.references import least_norm, linear_model
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import Loss
 
@@ -119,4 +119,4 @@ def weighted_least_squares(
     weighted_x = root[:, None] * (x - centre)
     weighted_y = root * (y - level)
     slope = least_norm(weighted_x, weighted_y)
-    return affine(level, centre, slope)
+    return linear_model(level, centre, slope)

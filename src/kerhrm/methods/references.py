@@ -129,11 +129,13 @@ def train_least_squares(inputs: Inputs, options: LeastSquaresOptions) -> Fitted:
     level = y.mean()
     centred = x - centre
     slope = least_norm(centred, y - level)
-    model = affine(level, centre, slope)
+    model = linear_model(level, centre, slope)
     return Fitted({"model": model})
 
 
-def affine(level: Tensor, centre: Tensor, slope: Tensor) -> Callable[[Tensor], Tensor]:
+def linear_model(
+    level: Tensor, centre: Tensor, slope: Tensor
+) -> Callable[[Tensor], Tensor]:
     """level + slope^T (x - centre) of points x (m, d), in the points' precision."""
 
     def model(points: Tensor) -> Tensor:
