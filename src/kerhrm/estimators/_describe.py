@@ -25,7 +25,7 @@ from kerhrm.estimators._start import GivenRows
 from kerhrm.progress import shown_if
 from kerhrm.tables.data import read_features
 from kerhrm.tables.loaders import unloaded
-from kerhrm.tables.units import BEYOND
+from kerhrm.tables.units import far_outside
 
 #: half samples of ``stability``
 TIMES = 10
@@ -153,12 +153,7 @@ class Describing:
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
         low, high = self._range
-        with np.errstate(invalid="ignore"):
-            width = high - low
-            slack = BEYOND * width
-            far_below = x < low - slack
-            far_above = x > high + slack
-            far = far_below | far_above
+        far = far_outside(x, low, high)
         outside_of_range = (x < low) | (x > high)
         columns = {
             "low": low,

@@ -108,15 +108,23 @@ def limits_of(x: np.ndarray) -> np.ndarray:
     return np.stack([least, largest])
 
 
-def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
-    """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
-    column most of them do; None if none does."""
-    least, largest = limits
+def far_outside(x: np.ndarray, least: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """Which values of rows (m, d) lie well outside the limits (d,) of the fit: (m, d).
+
+    None does in a column without limits.
+    """
     with np.errstate(invalid="ignore"):  # of columns without limits
         slack = BEYOND * (largest - least)
         below = x < least - slack
         above = x > largest + slack
-    beyond = below | above
+    return below | above
+
+
+def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
+    """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
+    column most of them do; None if none does."""
+    least, largest = limits
+    beyond = far_outside(x, least, largest)
     if not beyond.any():
         return None
     n_rows, n_columns = x.shape
