@@ -3,6 +3,7 @@ warnings."""
 
 import difflib
 import sys
+import traceback
 import warnings
 from collections.abc import Collection
 
@@ -89,6 +90,15 @@ def described(error: BaseException, length: int = 200) -> str:
     except Exception:
         text = ""
     return shortened(f"{name}: {text}" if text else name, length)
+
+
+def line_in(file: str, error: BaseException) -> str:
+    """The line of a file that an error comes from, as ``line 3: `` in front of what it
+    says; empty if nothing of the file was at work, as with an error of its syntax,
+    which names the line itself."""
+    frames = traceback.extract_tb(error.__traceback__)
+    numbers = [frame.lineno for frame in frames if frame.filename == file]
+    return f"line {numbers[-1]}: " if numbers else ""
 
 
 def suggest(word: str, known: Collection[str]) -> str:

@@ -87,7 +87,7 @@ def test_costs_are_predicted(copy: Checkout) -> None:
     """Of jobs that have not run."""
     done = kerhrm(copy, "cost", "table1", "--config", "preset=paper")
     assert done.returncode == 0, done.stdout
-    assert re.search(r"[1-9]\d+ jobs: [\d.]+ (minutes|hours) on 2 cores", done.stdout)
+    assert re.search(r"[1-9]\d+ jobs: [\d.]+ (min|h) on 2 cores", done.stdout)
 
 
 def test_the_report_shows_the_run(copy: Checkout) -> None:

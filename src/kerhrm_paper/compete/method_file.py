@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sys
-import traceback
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from kerhrm.entries import guarding_foreign_code
-from kerhrm.errors import FileError, KerhrmError, described, shown
+from kerhrm.errors import FileError, KerhrmError, described, line_in, shown
 from kerhrm.files import quoted, write_text
 from kerhrm.methods.base import Method
 from kerhrm.methods.registry import METHODS, check_method
@@ -203,21 +202,13 @@ def _imported(path: Path) -> ModuleType:
         raise
     except BaseException as error:  # the file's code may do anything
         del sys.modules[name]
-        where = _line(error, str(spec.origin))
+        where = line_in(str(spec.origin), error)
         what = f"{where}{described(error)}"
         hint = "correct it"
         if isinstance(error, ImportError):
             hint += "; it must import by itself, with what is installed"
         raise KerhrmError(f"{path} cannot be imported: {what}", hint) from error
     return module
-
-
-def _line(error: BaseException, file: str) -> str:
-    """Where in a file an error comes from; empty if it never ran, as with its syntax,
-    whose error names the line itself."""
-    frames = traceback.extract_tb(error.__traceback__)
-    numbers = [frame.lineno for frame in frames if frame.filename == file]
-    return f"line {numbers[-1]}: " if numbers else ""
 
 
 def _method(path: Path, module: ModuleType) -> Method:

@@ -9,13 +9,14 @@ from types import MappingProxyType
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
+from kerhrm.progress import duration
 from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.groups import unselected
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.reporting.publication import PUBLISHED
-from kerhrm_paper.runs.costs import FILE, planned, stored, time_in_words
+from kerhrm_paper.runs.costs import FILE, planned, stored
 
 #: a job starts Python and PyTorch, however many fits it has
 START_SECONDS = 3.0
@@ -214,8 +215,8 @@ def _summary(known: pd.DataFrame, n_jobs: int, cores: int) -> str:
         longest = known["seconds"].max()
         memory = known["memory_mb"].max()
     wall = max(seconds / cores, longest)
-    text = f"{n_jobs} jobs: {time_in_words(wall)} on {cores} cores or more, "
-    text += f"{time_in_words(seconds)} of one core, {memory / 1000:.1f} GB of memory"
+    text = f"{n_jobs} jobs: {duration(wall)} on {cores} cores or more, "
+    text += f"{duration(seconds)} of one core, {memory / 1000:.1f} GB of memory"
     return text
 
 

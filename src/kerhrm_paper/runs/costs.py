@@ -171,11 +171,3 @@ def place(file: str) -> str:
         return "/".join(folders[-2:])
     name = PurePath(path.name.removesuffix(".gz")).stem
     return name.removesuffix("-comparisons")  # which the job of a table writes, too
-
-
-def time_in_words(seconds: float) -> str:
-    """Seconds, minutes or hours."""
-    for unit, length in (("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.3g} {unit}"
-    return f"{seconds:.0f} seconds"

@@ -22,7 +22,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from kerhrm.entries import load_entry
-from kerhrm.errors import KerhrmError, described, escaped, shortened
+from kerhrm.errors import KerhrmError, described, escaped, line_in, shortened
 from kerhrm.memory import TooLittleMemory
 from kerhrm.networks.base import resolve_device
 from kerhrm_paper.runs.arrays import save_arrays
@@ -107,9 +107,7 @@ def _line(error: BaseException, entry: str) -> str:
     file = getattr(module, "__file__", None)
     if file is None or name.partition(".")[0] in ("kerhrm", "kerhrm_paper"):
         return ""
-    frames = traceback.extract_tb(error.__traceback__)
-    numbers = [frame.lineno for frame in frames if frame.filename == file]
-    return f"line {numbers[-1]}: " if numbers else ""
+    return line_in(file, error)
 
 
 def _shown(reason: str) -> str:

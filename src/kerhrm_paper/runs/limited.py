@@ -29,7 +29,7 @@ from kerhrm.memory import TooLittleMemory
 from kerhrm_paper.runs import fit_process as program
 from kerhrm_paper.runs.arrays import load_arrays
 from kerhrm_paper.runs.checkpoints import Result
-from kerhrm_paper.runs.predictions import Predictions
+from kerhrm_paper.runs.predictions import FILES, Predictions
 from kerhrm_paper.runs.replicates import Replicates
 
 CLOSING = 10.0  #: seconds that a process may take to end
@@ -222,11 +222,7 @@ def failed(
     """
     names = learner["outputs"]
     outputs = {}
-    for part, file in (
-        ("train", "train"),
-        ("validation", "validation"),
-        ("test", "test_inputs"),
-    ):
+    for part, file in FILES.items():
         n_points = len(replicates.read(file, s))
         shape = (len(names), n_points)
         outputs[part] = np.full(shape, np.nan, np.float32)

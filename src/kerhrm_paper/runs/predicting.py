@@ -14,11 +14,8 @@ from kerhrm.memory import keeping
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm_paper.runs.fitted_check import as_number, check_fitted, check_output
 from kerhrm_paper.runs.inputs import inputs_of
-from kerhrm_paper.runs.predictions import Predictions
+from kerhrm_paper.runs.predictions import FILES, Predictions
 from kerhrm_paper.runs.replicates import Replicates
-
-#: where the points of each part are
-FILES = {"train": "train", "validation": "validation", "test": "test_inputs"}
 
 
 def trained(

@@ -10,6 +10,9 @@ import numpy as np
 
 from kerhrm.record import Record
 
+#: where the points of each part are
+FILES = {"train": "train", "validation": "validation", "test": "test_inputs"}
+
 
 @dataclass(frozen=True)
 class Predictions(Record):

@@ -132,5 +132,5 @@ def test_a_preset_with_costs_of_its_own_is_told_these(
         first, *_ = text.splitlines()
         return first
 
-    assert told("smoke").startswith("1 jobs: 7 seconds")
-    assert told("fresh").startswith("1 jobs: 60 minutes")
+    assert told("smoke").startswith("1 jobs: 7 s ")
+    assert told("fresh").startswith("1 jobs: 60 min ")
