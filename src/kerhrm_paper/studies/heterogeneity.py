@@ -8,7 +8,7 @@ regressor's test error over ERM's.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
@@ -33,9 +33,9 @@ from kerhrm_paper.studies.laws import TARGETS, Law, Linear, skewed, standardised
 from kerhrm_paper.studies.noises import Rows, exponential
 from kerhrm_paper.studies.study import (
     Array,
-    Compute,
     Files,
     Frames,
+    RowKey,
     Study,
     Unit,
     detections,
@@ -60,18 +60,15 @@ ROWS = 600  #: that train an estimator; 3 000 others test it
 
 
 @dataclass(frozen=True)
-class CaseKey:
+class CaseKey(RowKey):
     """First columns of the row of a test."""
+
+    table = DRAWS
 
     part: str
     case: str
     n: int
     seed: int
-
-    def unit(self, compute: Compute) -> Unit:
-        """The unit of this test."""
-        columns = asdict(self)
-        return Unit(DRAWS, columns, compute)
 
 
 def units(files: Files) -> Iterator[Unit]:

@@ -13,7 +13,7 @@ flips.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,7 +36,15 @@ from kerhrm_paper.studies.label_laws import (
 from kerhrm_paper.studies.label_tables import TABLES
 from kerhrm_paper.studies.laws import Points
 from kerhrm_paper.studies.noises import Rows
-from kerhrm_paper.studies.study import Array, Compute, Files, Frames, Study, Unit, quiet
+from kerhrm_paper.studies.study import (
+    Array,
+    Files,
+    Frames,
+    RowKey,
+    Study,
+    Unit,
+    quiet,
+)
 
 DRAWS = "labels_draws"
 ERRORS = ["error", "erm", "worst", "worst_erm", "found"]
@@ -46,17 +54,14 @@ HARM_RATIO = 1.3
 
 
 @dataclass(frozen=True)
-class FitKey:
+class FitKey(RowKey):
     """First columns of the row of a fit."""
+
+    table = DRAWS
 
     part: str
     case: str
     seed: int
-
-    def unit(self, compute: Compute) -> Unit:
-        """The unit of this fit."""
-        columns = asdict(self)
-        return Unit(DRAWS, columns, compute)
 
 
 def units(files: Files) -> Iterator[Unit]:

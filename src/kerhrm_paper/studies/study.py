@@ -5,9 +5,9 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,18 @@ class Unit(NamedTuple):
     table: str
     key: StudyRow  #: the first columns of these rows
     compute: Compute  #: their other columns
+
+
+@dataclass(frozen=True)
+class RowKey:
+    """First columns of rows of a table: the fields of a class that adds them."""
+
+    table: ClassVar[str]
+
+    def unit(self, compute: Compute) -> Unit:
+        """The unit that computes the other columns."""
+        columns = asdict(self)
+        return Unit(self.table, columns, compute)
 
 
 def no_tables(drawn: Frames) -> Frames:
