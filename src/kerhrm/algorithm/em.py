@@ -25,7 +25,7 @@ from kerhrm.algorithm.regressions import (
 
 LOG_2PI = float(np.log(2 * np.pi))
 #: tolerance of regressions that are solved step by step, in units of EM's
-FINER = 1e-2
+REGRESSION_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Steps:
                 psi,
                 y,
                 self.counts,
-                tolerance=FINER * settings.tol,
+                tolerance=REGRESSION_TOLERANCE * settings.tol,
                 noise_sd=settings.noise_sd,
             )
         else:

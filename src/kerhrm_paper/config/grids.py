@@ -20,7 +20,7 @@ from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.config.tries import gives
 
 CANDIDATES = 1000  #: of a learner, at most
-Placed = tuple[Learner | LearnerAt, Tree]  #: what all layers say, and what one does
+TriedAt = tuple[Learner | LearnerAt, Tree]  #: what all layers say, and what one does
 
 
 class Grids:
@@ -116,7 +116,7 @@ class Grids:
                 del grid[option]
         return grid, candidates
 
-    def _places(self, data: DataCell, base: str) -> Iterator[Placed]:
+    def _places(self, data: DataCell, base: str) -> Iterator[TriedAt]:
         """What each layer says of a learner, on all data and on some; later ones win.
 
         Each with what all layers together say there.

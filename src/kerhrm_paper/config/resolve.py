@@ -68,18 +68,18 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Re
     layers = list(sources.layers)
     unchanged = Sources(layers, preset_at=sources.preset_at)
     try:
-        return resolved(sources, folder)
+        return resolve_sources(sources, folder)
     except KerhrmError as error:
         shown = map(strict_yaml.shown_path, files)
         of_user = [*shown, "--config"]
 
         def resolve_again(others: Sources) -> Resolved:
-            return resolved(others, folder)
+            return resolve_sources(others, folder)
 
         raise cause(error, unchanged, of_user, resolve_again) from error
 
 
-def resolved(sources: Sources, folder: Path) -> Resolved:
+def resolve_sources(sources: Sources, folder: Path) -> Resolved:
     """The cells of files that are read already; KerhrmError if they are wrong."""
     try:
         whole = Whole.model_validate(sources.tree())

@@ -97,7 +97,7 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         index = by_environment[environment]
         images, labels = digits.images(part)
         digit = labels[index]
-        return color(random, images[index], digit, flip, options)
+        return label_and_paint(random, images[index], digit, flip, options)
 
     drawn = draw_parts(points, seeds, environments)
     if options.environments == "agreement":
@@ -120,11 +120,11 @@ def _split_by_agreement(split: Split) -> Split:
     No other two environments differ more in what the colour says of the label.
     """
     is_positive = split.y > 0
-    contradicts = colour(split.x) != is_positive
+    contradicts = channel_of(split.x) != is_positive
     return replace(split, environment=contradicts.astype(np.int8))
 
 
-def color(
+def label_and_paint(
     random: np.random.Generator,
     images: np.ndarray,
     digit: np.ndarray,
@@ -192,7 +192,7 @@ def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
     return np.resize(shuffled, n)
 
 
-def colour(x: np.ndarray) -> np.ndarray:
+def channel_of(x: np.ndarray) -> np.ndarray:
     """The channel that holds the image, 0 or 1: (..., 2 side^2) to (...)."""
     *shape, _ = x.shape
     channels = x.reshape(*shape, 2, -1)

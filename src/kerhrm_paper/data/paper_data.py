@@ -11,7 +11,7 @@ from kerhrm.algorithm.problem import FeatureMap, Problem
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
-from kerhrm_paper.data.colored_mnist import colour
+from kerhrm_paper.data.colored_mnist import channel_of
 from kerhrm_paper.data.drawing import Scramble, mixing_matrix
 from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.registry import generate
@@ -85,7 +85,7 @@ def expected(data: Draws, scramble: Scramble = "fixed") -> np.ndarray:
         return np.asarray(environment == 0)
     positive = y > 0
     if data.source != "synthetic":
-        return np.asarray(colour(x) == positive)
+        return np.asarray(channel_of(x) == positive)
     _, d = x.shape
     (seed,) = data.seeds
     mixing = mixing_matrix(scramble, d, seed)

@@ -95,7 +95,7 @@ PAPER = {
         raw="mnist",
         closed_forms=closed_forms.colored_mnist,
         references=(closed_forms.CEILING,),
-        attribute=colored_mnist.colour,
+        attribute=colored_mnist.channel_of,
     ),
     "houses": Generator(
         options=houses.HousesData,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.files import read_sources
-from kerhrm_paper.config.resolve import resolved
+from kerhrm_paper.config.resolve import resolve_sources
 from kerhrm_paper.config.strict_yaml import Tree, read_overrides
 from kerhrm_paper.reporting.changes import TableChanges
 from kerhrm_paper.reporting.options import NOTED_FILE, RunOptions
@@ -77,7 +77,7 @@ def _refused(options: RunOptions, table: str, command: Command) -> str:
     try:
         overrides = read_overrides(words[start:])
         sources = read_sources(overrides, [], folder)
-        config = Config(resolved(sources, folder))
+        config = Config(resolve_sources(sources, folder))
     except KerhrmError as error:
         return str(error)
     if table not in config.tables:

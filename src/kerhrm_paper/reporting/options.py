@@ -11,7 +11,7 @@ from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.files import Sources, read_sources
 from kerhrm_paper.config.options import Place
-from kerhrm_paper.config.resolve import resolved
+from kerhrm_paper.config.resolve import resolve_sources
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.config.written import sources_of_run
@@ -66,7 +66,7 @@ class RunOptions:
         self.tree: Tree = _known(merged, changes)
         self.sources.layers.append((file, (), _retitled(self.tree)))
         try:
-            cells = resolved(self.sources, self.root / "config")
+            cells = resolve_sources(self.sources, self.root / "config")
             self.config = Config(cells)
         except KerhrmError as error:
             problem = f"{file} is of another version"

@@ -7,7 +7,7 @@ from refusals import refusal
 from small_config import TREE, A, B, Load, write
 
 from kerhrm_paper.config.config import load_config
-from kerhrm_paper.config.resolve import resolved
+from kerhrm_paper.config.resolve import resolve_sources
 from kerhrm_paper.config.written import sources_of_run
 
 # --- data -----------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_what_a_run_notes_is_resolved_to_the_same_cells(
     config = load(preset="small", **given)
     sources = sources_of_run("config.yaml", config.written)
     folder = write(tmp_path, TREE) / "config"
-    again = resolved(sources, folder).resolver
+    again = resolve_sources(sources, folder).resolver
     for data, learner in config.tables["one"].cells:
         assert again.data(data) == config.data(data)
         expected = config.learner(data, learner)
@@ -203,7 +203,7 @@ def test_a_note_of_an_earlier_version_has_all_changes_together(
     written["changes"] = written.pop("preset_changes")
     sources = sources_of_run("config.yaml", written)
     folder = write(tmp_path, TREE) / "config"
-    again = resolved(sources, folder).resolver
+    again = resolve_sources(sources, folder).resolver
     for data, learner in config.tables["one"].cells:
         expected = config.learner(data, learner)
         assert again.learner(data, learner) == expected

@@ -10,7 +10,12 @@ from drawtools import assert_rate
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from kerhrm_paper.data.colored_mnist import ColoredMnistData, color, colour, generate
+from kerhrm_paper.data.colored_mnist import (
+    ColoredMnistData,
+    channel_of,
+    generate,
+    label_and_paint,
+)
 from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.mnist import Digits
 
@@ -84,7 +89,7 @@ def of_seed_0(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coloured images and labels."""
     random = np.random.default_rng(0)
-    return color(random, images, digit, rate, options)
+    return label_and_paint(random, images, digit, rate, options)
 
 
 @pytest.mark.parametrize("side", [14, 28])
@@ -167,7 +172,7 @@ def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
     for how in ("clean", "noisy"):
         options = noisy(0.2, colour_of=how)
         x, y = of_seed_0(images, digit, rate, options)
-        channel = colour(x)
+        channel = channel_of(x)
         shown = np.where(channel == 1, 1, -1)
         followed = clean if how == "clean" else y
         other = y if how == "clean" else clean
@@ -183,7 +188,7 @@ def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
 def test_the_colour_is_the_channel_of_the_image(side: int) -> None:
     data = made([3, 7], **SMALL, side=side)
     for split in (data.train, data.validation, data.test):
-        channel = colour(split.x)
+        channel = channel_of(split.x)
         _, _, expected = decode(split, side)
         assert channel.shape == split.y.shape
         assert_array_equal(channel, expected)
@@ -201,7 +206,7 @@ def test_environments_by_agreement(part: str) -> None:
     after = getattr(by_agreement, part)
     assert_array_equal(after.x, before.x)
     assert_array_equal(after.y, before.y)
-    is_brighter = colour(after.x) == 1
+    is_brighter = channel_of(after.x) == 1
     disagrees = is_brighter != (after.y > 0)
     assert_array_equal(after.environment, disagrees)
     assert after.environment.dtype == before.environment.dtype
