@@ -5,6 +5,7 @@ Parameters are the fields of the method's options, with the same defaults.  Inpu
 standardised, and so is the target of a regression.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -78,6 +79,7 @@ class Baseline(TableEstimator):
                 inputs, positions = points_of(self, rows, points)
                 fitted = method.train(inputs, options)
                 network = self._network_of(fitted, inputs.network)
+                self._keep_chosen(fitted.chosen)
                 finish(self, network, inputs.x)
                 linear = isinstance(self.network, tuple | list) and not self.network
                 if self._all_rows_alike or (linear and hasattr(self, "steps")):
@@ -116,6 +118,9 @@ class Baseline(TableEstimator):
             if self.network == ():
                 text += ": network=() wants about 0.1"
             warn(text, ConvergenceWarning)
+
+    def _keep_chosen(self, chosen: Mapping[str, float]) -> None:
+        """Set attributes to what the method's own rule has chosen."""
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         """Trained network, in float64."""

@@ -3,14 +3,13 @@
 Parameters are those of :mod:`kerhrm.estimators.baselines`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kerhrm.estimators.baselines import Baseline
-from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.options import PointLoss
 from kerhrm.methods.peer_options import Balance, GroupsBy
-from kerhrm.networks.base import Network
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -203,9 +202,8 @@ class XRM(Baseline):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def _network_of(self, fitted: Fitted, network: Network) -> Network:
-        self.flipped_ = fitted.chosen["flipped"]
-        return super()._network_of(fitted, network)
+    def _keep_chosen(self, chosen: Mapping[str, float]) -> None:
+        self.flipped_ = chosen["flipped"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -280,10 +278,9 @@ class EVaLS(Baseline):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def _network_of(self, fitted: Fitted, network: Network) -> Network:
-        self.selected_ = fitted.chosen["selected"]
-        self.l1_ = fitted.chosen["l1"]
-        return super()._network_of(fitted, network)
+    def _keep_chosen(self, chosen: Mapping[str, float]) -> None:
+        self.selected_ = chosen["selected"]
+        self.l1_ = chosen["l1"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
