@@ -71,13 +71,21 @@ def environment_errors(
     """
     difference = outputs.astype(np.float64) - y
     squared = difference**2
-    errors = []
+    return environment_means(squared, environment)
+
+
+def environment_means(values: np.ndarray, environment: np.ndarray) -> np.ndarray:
+    """Mean over the points of every test environment.
+
+    Shapes (..., m), (m,) to (..., E).
+    """
+    means = []
     for number in np.unique(environment):
         is_in = environment == number
-        of_environment = squared[..., is_in]
+        of_environment = values[..., is_in]
         mean = of_environment.mean(axis=-1)
-        errors.append(mean)
-    return np.stack(errors, axis=-1)
+        means.append(mean)
+    return np.stack(means, axis=-1)
 
 
 def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
@@ -130,8 +138,8 @@ def _test_accuracies(outputs: np.ndarray, labels: Labels) -> np.ndarray:
     is_positive = outputs > 0
     is_one = labels.test > 0
     is_wrong = is_positive != is_one
-    zeros = np.zeros(())
-    errors = environment_errors(is_wrong, zeros, labels.test_environment)
+    wrong = is_wrong.astype(np.float64)
+    errors = environment_means(wrong, labels.test_environment)
     return 1 - errors
 
 
