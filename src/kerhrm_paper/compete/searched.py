@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm_paper.config.schemas import WORDS
+from kerhrm_paper.config.criteria import WORDS
 from kerhrm_paper.runs.arrays import load_records
 from kerhrm_paper.runs.predictions import Predictions
 

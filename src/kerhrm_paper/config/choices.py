@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kerhrm_paper.config.alternatives import Alternatives
+from kerhrm_paper.config.criteria import WORDS
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.resolve import Resolved
 from kerhrm_paper.config.schema import Alternative, Table
-from kerhrm_paper.config.schemas import WORDS
 from kerhrm_paper.config.spelling import base_of
 
 

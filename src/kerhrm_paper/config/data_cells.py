@@ -15,7 +15,7 @@ from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.layers import Layers, changes_at
 from kerhrm_paper.config.options import Origins, Places, dump, entry_of, origins
-from kerhrm_paper.config.schemas import RESERVED, Schemas
+from kerhrm_paper.config.schemas import DATA_OPTIONS, Schemas
 from kerhrm_paper.config.seeds import seeds_of
 from kerhrm_paper.config.spelling import Named, tree
 from kerhrm_paper.config.strict_yaml import Tree
@@ -272,6 +272,6 @@ def _of_part(part: str, named: Named) -> Tree:
     options = tree(named)
     if part != "options":
         return options.get(part, {})
-    for other in (*RESERVED, "network", "features"):
+    for other in DATA_OPTIONS:
         options.pop(other, None)
     return options

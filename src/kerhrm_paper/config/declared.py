@@ -6,12 +6,8 @@ from typing import Any
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm.plugins import Registry, origin
-from kerhrm_paper.config.schemas import RESERVED
+from kerhrm_paper.config.schemas import DATA_OPTIONS, LEARNER_OPTIONS
 from kerhrm_paper.data.registry import DATA_SETS
-
-#: names of options of data, and of learners, that have a meaning of their own
-DATA_OPTIONS = (*RESERVED, "network", "features")
-LEARNER_OPTIONS = ("select", "select_on")
 
 
 def check_declared_names() -> None:

@@ -10,13 +10,12 @@ from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.nameable import Nameable
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Table
+from kerhrm_paper.config.schemas import LEARNER_OPTIONS
 from kerhrm_paper.config.spelling import Named
 from kerhrm_paper.config.values import spell_value
 
 #: options by key, each as often as a method or a data set declares it
 Declared = dict[str, list[Nameable]]
-#: options of a learner that have a column of their own
-SELECTION = ("select", "select_on")
 
 
 class TableLabels:
@@ -60,7 +59,7 @@ class TableLabels:
     def _of_options(self, named: Named) -> Iterator[str]:
         """Options as the table shows them; those with an empty label are left out."""
         for option, value in named.items():
-            if option in SELECTION:
+            if option in LEARNER_OPTIONS:
                 continue
             spelled = spell_value(value)
             symbol = self.labels.get(option, option)
@@ -83,7 +82,7 @@ def check_labels(resolver: Resolver) -> None:
             problem = f"no option or data set is called '{text}'"
             hint = nearest(text, names)
             raise sources.error(key, problem, hint)
-        if option in SELECTION:
+        if option in LEARNER_OPTIONS:
             problem = f"no setting shows {option}"
             hint = "leave it out; the column `selection` has the criterion"
             raise sources.error(key, problem, hint)

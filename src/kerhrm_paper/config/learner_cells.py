@@ -10,6 +10,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
 from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell, LearnerCell
+from kerhrm_paper.config.criteria import WORDS
 from kerhrm_paper.config.data_cells import DataCells
 from kerhrm_paper.config.grids import Grids
 from kerhrm_paper.config.layers import Layers, changes_at
@@ -23,7 +24,7 @@ from kerhrm_paper.config.options import (
     entry_of,
     origins,
 )
-from kerhrm_paper.config.schemas import WORDS, Schemas
+from kerhrm_paper.config.schemas import LEARNER_OPTIONS, Schemas
 from kerhrm_paper.config.seeds import n_seeds_of
 from kerhrm_paper.config.selection import SelectedOptions, Selection
 from kerhrm_paper.config.spelling import Named, tree
@@ -161,8 +162,8 @@ class LearnerCells:
         if self.whole.learners[base].at_only:
             self._check_known(data, base)
         options = dict(named)
-        options.pop("select", None)
-        options.pop("select_on", None)
+        for option in LEARNER_OPTIONS:
+            options.pop(option, None)
         cell = f"{data.name}/{name}"
         options_of_name = tree(options)
         places.append((cell, options_of_name))

@@ -7,10 +7,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.features.options import FeatureOptions
-from kerhrm.methods.base import POOLED, WORST_INFERRED, WORST_TRUE, Method
+from kerhrm.methods.base import Method
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options, worded
+from kerhrm_paper.config.criteria import NAME_OF, ORACLE, WORDS
 from kerhrm_paper.config.fields import SeedNumber, nearest
 from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.nameable import Nameable, Schema, nameable
@@ -19,18 +20,6 @@ from kerhrm_paper.config.schema import Learner, Whole
 from kerhrm_paper.config.spelling import ParsedName, UnknownOption, parse
 from kerhrm_paper.data.registry import DATA_SETS
 
-DEFAULTS = "library defaults"  #: in the place of a criterion: nothing was selected
-ORACLE = "oracle"  #: the criterion that sees test points
-#: criteria in names, and in words
-WORDS = {
-    "pooled": POOLED,
-    "worst_inferred": WORST_INFERRED,
-    "worst_true": WORST_TRUE,
-    "oracle": ORACLE,
-    "none": DEFAULTS,
-}
-#: names of criteria, by their words
-NAME_OF = {words: name for name, words in WORDS.items()}
 CROSSED = Nameable(
     key="crossed",
     annotation=Annotated[int, Field(gt=0, le=20)],
@@ -46,6 +35,10 @@ SEEDS = Nameable(
 )
 #: options of data that are no generator's; their ranges no class of options checks
 RESERVED = ("crossed", "seeds")
+#: names of options of data that have a meaning of their own
+DATA_OPTIONS = (*RESERVED, "network", "features")
+#: likewise of a learner
+LEARNER_OPTIONS = ("select", "select_on")
 RANGES: dict[str, TypeAdapter[int]] = {
     "crossed": TypeAdapter(CROSSED.annotation),
     "seeds": TypeAdapter(SEEDS.annotation),

@@ -21,8 +21,9 @@ import torch
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
 from kerhrm.errors import KerhrmError
+from kerhrm.methods.base import POOLED, WORST_INFERRED, WORST_TRUE
 from kerhrm.options import Task
-from kerhrm_paper.config.schemas import ORACLE, WORDS
+from kerhrm_paper.config.criteria import ORACLE, WORDS
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.runs.arrays import load_arrays, load_records
 from kerhrm_paper.runs.predictions import Predictions, stack
@@ -221,11 +222,9 @@ def _inferred_environments(candidates: Candidates, n_points: int) -> np.ndarray:
 #: few points is ruled by their noise: training points count, too, unless a network has
 #: fitted them.
 CRITERIA = {
-    "pooled validation": Criterion(("validation",)),
-    "worst true environment": Criterion(("validation",), "true"),
-    "worst inferred environment": Criterion(
-        ("validation",), "inferred", ("train", "validation")
-    ),
+    POOLED: Criterion(("validation",)),
+    WORST_TRUE: Criterion(("validation",), "true"),
+    WORST_INFERRED: Criterion(("validation",), "inferred", ("train", "validation")),
     ORACLE: Criterion(("test",)),  # of the headline's environments
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm_paper.config.criteria import ORACLE
 from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation import statistics
 from kerhrm_paper.evaluation.crossed import of_independent_seeds
@@ -49,7 +50,6 @@ PRINTED_AS = {
     "ref: ERM on grayscale images": "ref: perfect invariant model",
 }
 AUTHORS_CODE = "KerHRM (authors' code)"
-ORACLE = "oracle"  #: criterion that chooses on test points: no method's own
 #: the paper's numbers by (table, setting, method as printed, metric)
 PaperValues = Mapping[tuple[str, ...], float]
 

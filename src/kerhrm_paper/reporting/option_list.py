@@ -8,11 +8,10 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.data_cells import dotted, values_by_key
-from kerhrm_paper.config.declared import LEARNER_OPTIONS
 from kerhrm_paper.config.fields import closest
 from kerhrm_paper.config.nameable import Nameable
 from kerhrm_paper.config.options import check_named
-from kerhrm_paper.config.schemas import Schemas
+from kerhrm_paper.config.schemas import LEARNER_OPTIONS, Schemas
 from kerhrm_paper.config.spelling import base_of, tree
 from kerhrm_paper.config.values import spell_value
 from kerhrm_paper.config.views import TableView

@@ -8,6 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from kerhrm.methods.base import POOLED, WORST_INFERRED, WORST_TRUE
+from kerhrm_paper.config.criteria import DEFAULTS, ORACLE
 from kerhrm_paper.evaluation.crossed import means_of_all
 from kerhrm_paper.evaluation.tables import stand_ins, where
 from kerhrm_paper.reporting.figures import (
@@ -25,15 +27,14 @@ from kerhrm_paper.reporting.tables import results_of
 WORST_ENVIRONMENT = "worst environment"
 #: criteria that are one in the figure: no method has both
 SAME = {
-    "worst inferred environment": WORST_ENVIRONMENT,
-    "worst true environment": WORST_ENVIRONMENT,
+    WORST_INFERRED: WORST_ENVIRONMENT,
+    WORST_TRUE: WORST_ENVIRONMENT,
 }
-ORACLE = "oracle"  #: chooses on test points
 #: colour (Okabe and Ito) and marker of a criterion; from top to bottom within a row
 LOOKS = {
-    "pooled validation": ("#E69F00", "o"),
+    POOLED: ("#E69F00", "o"),
     WORST_ENVIRONMENT: ("#0072B2", "^"),
-    "library defaults": ("#009E73", "D"),
+    DEFAULTS: ("#009E73", "D"),
     ORACLE: ("#000000", "x"),
 }
 #: in the legend; else the criterion

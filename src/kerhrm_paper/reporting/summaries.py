@@ -5,19 +5,15 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm.methods.base import POOLED, WORST_INFERRED, WORST_TRUE
+from kerhrm_paper.config.criteria import DEFAULTS, ORACLE
 from kerhrm_paper.evaluation.crossed import means_of_all
 from kerhrm_paper.evaluation.endpoint_rows import part_of
 from kerhrm_paper.evaluation.tables import RESULTS, WORST, primary
 from kerhrm_paper.reporting.tables import results_of
 
 #: order of selection criteria
-PANEL = (
-    "pooled validation",
-    "worst inferred environment",
-    "worst true environment",
-    "library defaults",
-    "oracle",
-)
+PANEL = (POOLED, WORST_INFERRED, WORST_TRUE, DEFAULTS, ORACLE)
 
 
 def answer(cells: pd.DataFrame, endpoints: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -22,8 +22,8 @@ from kerhrm.methods.base import Method
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Task
+from kerhrm_paper.config.criteria import ORACLE, WORDS
 from kerhrm_paper.config.options import entry_of
-from kerhrm_paper.config.schemas import ORACLE, WORDS
 from kerhrm_paper.data.draws import Split
 from kerhrm_paper.data.registry import generate
 from kerhrm_paper.evaluation.selection import best, search

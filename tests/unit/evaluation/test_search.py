@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm_paper.config.schemas import ORACLE
+from kerhrm_paper.config.criteria import ORACLE
 from kerhrm_paper.evaluation.selection import Candidates, best, search
 from kerhrm_paper.runs.arrays import load_arrays, save_arrays, save_stacked
 

@@ -13,7 +13,7 @@ import yaml
 
 from kerhrm.cli import main
 from kerhrm_paper.config.config import Config, load_config
-from kerhrm_paper.config.schemas import WORDS
+from kerhrm_paper.config.criteria import WORDS
 from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.options import RunOptions
