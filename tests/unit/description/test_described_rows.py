@@ -97,6 +97,7 @@ def test_values_of_draws_are_those_of_their_rows() -> None:
 
 def test_the_effective_number_of_weights_of_zero_and_one_counts_the_ones() -> None:
     assert effective_number(np.array([2.0, 0.0, 2.0])) == pytest.approx(2)
+    assert effective_number(np.zeros(3)) == 0
 
 
 def test_ten_copies_of_a_table_have_no_more_components_than_one() -> None:

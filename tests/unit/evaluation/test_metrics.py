@@ -19,6 +19,7 @@ from kerhrm_paper.evaluation.metrics import (
     constant_outputs,
     divergence,
     environment_errors,
+    environment_means,
     failures,
     metrics,
     references,
@@ -104,6 +105,13 @@ def test_accuracy_is_the_share_of_right_signs() -> None:
     ones = np.ones((S, C, 5))
     of_candidates = accuracy(ones, ones[:, :1])
     assert of_candidates.shape == (S, C)
+
+
+def test_means_of_environments_by_hand() -> None:
+    values = np.array([[1.0, 2.0, 6.0], [0.0, 1.0, 1.0]])
+    environment = np.array([5, 2, 5])
+    means = environment_means(values, environment)
+    assert_array_equal(means, [[2.0, 3.5], [1.0, 0.5]])
 
 
 def test_errors_are_those_of_double_precision() -> None:

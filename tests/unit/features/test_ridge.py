@@ -112,6 +112,22 @@ def test_a_model_predicts_what_it_has_fitted(
     assert_allclose(outputs, expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_a_model_leaves_points_out_with_its_own_columns(
+    points: tuple[np.ndarray, np.ndarray], network: Network, is_linear: bool
+) -> None:
+    inputs, y = points
+    if is_linear:
+        y = inputs[:, 0]
+    in_single = inputs.astype(np.float32)
+    x = torch.from_numpy(in_single)
+    columns = Columns.extract(network, x)
+    model = columns.fit(y)
+    assert (model.tangents is None) == is_linear
+    errors = (y - columns.left_out(model, y)) ** 2
+    assert errors.mean() == pytest.approx(model.error)
+
+
 def test_a_line_is_fitted_by_the_inputs_alone(network: Network) -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(60, 5, generator=generator)
