@@ -144,7 +144,10 @@ class WhitenedGradientVariance(GradientVariance):
     def metric(self, risks: Risks, columns: Tensor) -> Tensor:
         pooled, _ = risks.pooled
         hessian = 2 * pooled
-        return torch.linalg.solve(hessian, columns)
+        try:
+            return torch.linalg.solve(hessian, columns)
+        except torch.linalg.LinAlgError as error:
+            raise _singular() from error
 
     def unit(self, psi: Tensor) -> Tensor:
         return psi.new_ones(())
@@ -222,7 +225,10 @@ class _QuarticInRoundCoordinates:
         self.pooled = pooled.cpu().numpy()
         self.cross = cross.cpu().numpy()
         self.weights = risks.weights.cpu().numpy()
-        self.root = np.linalg.cholesky(self.pooled)
+        try:
+            self.root = np.linalg.cholesky(self.pooled)
+        except np.linalg.LinAlgError as error:
+            raise _singular() from error
         inverse = np.linalg.inv(self.root)
         self.lift = inverse.T
 
@@ -263,6 +269,10 @@ class _QuarticInRoundCoordinates:
         return self.lift.T @ hessian @ self.lift
 
 
+def _singular() -> SingularError:
+    return SingularError("the invariant direction's equations", "ridge")
+
+
 def solve(matrix: Tensor, target: Tensor) -> Tensor:
     """Solve A x = b, float64: A (k, k), b (k,); logs a warning if A is ill-conditioned.
 
@@ -280,7 +290,7 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
     # one number for the host: a GPU would else be waited for twice
     rcond = float(reciprocal.masked_fill(zero_pivot > 0, -1))
     if rcond < 0:
-        raise SingularError("the invariant direction's equations", "ridge")
+        raise _singular()
     if not rcond >= MIN_RCOND:
         log.warning(ILL_CONDITIONED, rcond)
     column = target[:, None]

@@ -11,6 +11,7 @@ from kerhrm.algorithm.invariance import environment_risks, learn_directions
 from kerhrm.algorithm.minimisers import minimisers
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Memberships
+from kerhrm.errors import KerhrmError
 from kerhrm.methods.erm import train_erm
 from kerhrm.methods.inputs import Fitted, Inputs, errors
 from kerhrm.methods.kerhrm import finish
@@ -75,12 +76,16 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
 def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
     """Environments (n,) and (m,), int64, of training and validation points.
 
-    Errors are those of :func:`train_least_squares` on the training points.
+    Errors are those of :func:`train_least_squares` on the training points.  Raises
+    KerhrmError if the split needs environments that the inputs do not have.
     """
     if split == "true_environments":
         of_train = inputs.require_environments()
         of_validation = inputs.environments_validation
-        assert of_validation is not None  # they come together
+        if of_validation is None:
+            problem = "the split needs environments of the validation points"
+            hint = "pass Inputs(environments_validation=...)"
+            raise KerhrmError(problem, hint)
         return of_train, of_validation
     if split == "random":
         random = stream(inputs.seed, "clustering", "split")

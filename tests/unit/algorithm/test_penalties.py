@@ -248,6 +248,28 @@ def test_a_singular_system_of_the_direction_is_an_error() -> None:
     assert torch.equal(solve(identity, target), target)
 
 
+@pytest.mark.parametrize(
+    ("penalty", "corner"),
+    [
+        ("scale_gradient_variance", math.nextafter(1, 0)),  # of full rank by LU alone
+        ("whitened_gradient_variance", 1.0),
+    ],
+)
+def test_a_singular_pooled_risk_is_an_error(penalty: str, corner: float) -> None:
+    second = torch.ones(2, 2).double()
+    second[1, 1] = corner
+    risks = Risks(
+        second=second.expand(2, 2, 2),
+        cross=torch.eye(2).double(),
+        constant=torch.ones(2).double(),
+        weights=torch.full((2,), 0.5).double(),
+        rho=torch.tensor(0.0).double(),
+    )
+    psi = torch.ones(4, 2).double()
+    with refusal("invariant direction's equations are singular; raise ridge"):
+        minimisers(penalty, psi, risks, [1.0])
+
+
 def test_a_penalty_of_other_arguments_is_refused() -> None:
     class Short(Penalty):
         def unit(self, psi: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from refusals import refusal
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -239,6 +240,13 @@ def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:
         outputs = least_squares(inputs, points)
         is_wrong = torch.sign(outputs) != labels
         assert torch.equal(part == 1, is_wrong)
+
+
+def test_a_split_needs_environments_of_both_parts(draw: Draw) -> None:
+    inputs = draw("classification", n=60, environments=2)
+    half = replace(inputs, environments_validation=None)
+    with refusal("environments of the validation points; pass Inputs"):
+        split_points(half, "true_environments")
 
 
 def test_environments_of_a_given_split_lie_where_the_problem_does(
