@@ -33,8 +33,12 @@ STOPPED = 143
 log = logging.getLogger("kerhrm")
 
 
-class Stopped(BaseException):
-    """The job was told to stop."""
+class Stopped(KeyboardInterrupt):
+    """The job was asked to stop.
+
+    Whoever turns all errors of foreign code into a :class:`KerhrmError` lets a
+    ``KeyboardInterrupt`` pass, and so this one.
+    """
 
 
 @contextlib.contextmanager
@@ -60,7 +64,7 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
     name = _hash(made)
     temporary = run / TEMPORARY
     start = time.perf_counter()
-    try:
+    with _errors_logged(made):
         threads = int(snakemake.params.get("threads", 1))
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(threads)
@@ -74,28 +78,13 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
             # params have the hash of the code, too; a CPU does not go on with the fits
             # of a GPU
             facts = [snakemake.rule, params, inputs, made_by.get("device")]
-            text = json.dumps(facts, sort_keys=True, default=str)
-            digest = _hash(text)
-            folder = temporary / f"{name}.{digest}"
-            folders = {*temporary.glob(f"{name}.*/")}
-            for outdated in folders - {folder}:
-                shutil.rmtree(outdated)  # of other inputs, parameters or code
+            folder = _checkpoint_folder(temporary, name, facts)
             checkpoint = Checkpoint(folder)
             provenance.begin(run, outputs)
             with _stopped(parent, checkpoint), _no_exit(made), checkpoint.shown():
                 yield checkpoint
             provenance.write(run, snakemake.rule, outputs, inputs, params, made_by)
             checkpoint.remove()
-    except KerhrmError as error:
-        log.error("error: %s", error)
-        sys.exit(1)
-    except Exception as error:
-        if is_out_of_memory(error):
-            what = str(error).partition("\n")[0]
-            log.error("error: %s needs more memory than there is: %s", made, what)
-            sys.exit(1)
-        log.exception("unexpected error")
-        raise
     seconds = time.perf_counter() - start
     log.info("computed in %.3f s", seconds)
 
@@ -119,6 +108,20 @@ def _device(params: Mapping[str, Any]) -> dict[str, str]:
     return {"device": str(device)}
 
 
+def _checkpoint_folder(temporary: Path, name: str, facts: list[Any]) -> Path:
+    """Folder of a job's checkpoint by all that its results depend on.
+
+    Those of the job's other inputs, parameters or code are deleted.
+    """
+    text = json.dumps(facts, sort_keys=True, default=str)
+    digest = _hash(text)
+    folder = temporary / f"{name}.{digest}"
+    folders = {*temporary.glob(f"{name}.*/")}
+    for outdated in folders - {folder}:
+        shutil.rmtree(outdated)
+    return folder
+
+
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode())
     return digest.hexdigest()[:16]
@@ -138,6 +141,23 @@ def _log_to(rule: str, files: list[str]) -> None:
     font_log.setLevel(logging.WARNING)
     # a log that a full disk refuses must not add tracebacks
     logging.raiseExceptions = False
+
+
+@contextlib.contextmanager
+def _errors_logged(made: str) -> Iterator[None]:
+    """Log why the file ``made`` is not made; what a user can correct, in one line."""
+    try:
+        yield
+    except KerhrmError as error:
+        log.error("error: %s", error)
+        sys.exit(1)
+    except Exception as error:
+        if is_out_of_memory(error):
+            what = str(error).partition("\n")[0]
+            log.error("error: %s needs more memory than there is: %s", made, what)
+            sys.exit(1)
+        log.exception("unexpected error")
+        raise
 
 
 @contextlib.contextmanager
@@ -168,16 +188,22 @@ def _stopped(parent: int, checkpoint: Checkpoint) -> Iterator[None]:
         os.kill(own, signal.SIGTERM)
 
     signals = (signal.SIGTERM, signal.SIGINT)
+    before: Mapping[signal.Signals, Any]
     before = {number: signal.signal(number, stop) for number in signals}
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
         yield
     except Stopped as reason:
-        for number in signals:
-            signal.signal(number, signal.SIG_IGN)
+        before = dict.fromkeys(signals, signal.SIG_IGN)  # until the process has ended
+        _handle(before)
         checkpoint.save()
         log.warning("stopped by %s", reason)
         sys.exit(STOPPED)
-    for number, handler in before.items():
+    finally:
+        _handle(before)
+
+
+def _handle(handlers: Mapping[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
         signal.signal(number, handler)

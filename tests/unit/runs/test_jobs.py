@@ -184,6 +184,17 @@ def test_bad_input_ends_the_job_with_one_line(run: Path) -> None:
     assert os.listdir(run / TEMPORARY) == []
 
 
+def test_a_job_that_ends_leaves_signals_as_they_were(run: Path) -> None:
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.getsignal(number) for number in signals]
+    with pytest.raises(SystemExit), job(rule(run)):
+        raise KerhrmError("k=50 exceeds n=40 training points", "lower k")
+    assert [signal.getsignal(number) for number in signals] == before
+    with job(rule(run)):
+        (run / "out").touch()
+    assert [signal.getsignal(number) for number in signals] == before
+
+
 def test_a_bug_ends_the_job_with_its_traceback(run: Path) -> None:
     with pytest.raises(ZeroDivisionError), job(rule(run)):
         _ = 1 / 0
