@@ -12,8 +12,10 @@ import numpy as np
 
 
 def entropy(seed: int, *name: str) -> int:
-    """128 bits that depend on ``seed`` and ``name`` alone (and on no library
-    version)."""
+    """128 bits that depend on ``seed`` and ``name`` alone (and on no library version).
+
+    Raises ValueError if a word of the name contains a slash.
+    """
     if any("/" in word for word in name):
         raise ValueError(f"a stream's name has a '/': {name}")
     path = "/".join([str(int(seed)), *name])

@@ -1,4 +1,5 @@
-# predictions -> scores: the only rule that reads test labels
+# predictions -> scores.  score and score_cell read test labels; of the other rules only
+# select_hyperparameters does, for the oracle, and none that trains
 
 from kerhrm_paper.config.tables import table_of
 from kerhrm_paper.data.registry import DATA_SETS

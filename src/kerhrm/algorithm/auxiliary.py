@@ -165,6 +165,13 @@ def cell_directions(
     Directions
         Scores are minus the extrapolated risk; ties go to the k, then the alpha, that
         stands first in the options.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`~kerhrm.algorithm.minimisers.minimisers`.
+    SingularError
+        If the system of a direction is singular.
     """
     random = stream(problem.seed, "auxiliary", "folds")
     n_points = len(problem.y)

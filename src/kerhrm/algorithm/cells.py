@@ -13,7 +13,9 @@ from torch import Tensor
 from kerhrm.errors import DataWarning, KerhrmError, warn
 from kerhrm.randomness import stream
 
-CELL_POINTS = 30  #: of which a quantile bin has at least as many
+#: points that a quantile bin has at least, if that leaves two bins; a category with
+#: as many has a cell of its own
+CELL_POINTS = 30
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ class Cells:
         z : ndarray, (n, c)
             Numbers, with a row for each point.
         n_cells : int
-            Cells at most; fewer where a quantile bin would have less than 30 points.
+            Cells at most.  Quantile bins are fewer where one would have less than 30
+            points, but two at least; categories have more cells where more of them have
+            30 points.
         seed : int
             Starts k-means.
         categories : sequence of bool

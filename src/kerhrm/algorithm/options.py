@@ -238,7 +238,8 @@ class AuxiliaryOptions(PermutationOptions):
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
     n_cells: Annotated[int, Field(ge=2), NotBool] = option(
-        10, "of the auxiliary variable, at most"
+        10,
+        "of the auxiliary variable, at most; a category of 30 points always has one",
     )
     n_environments: Annotated[int, Field(ge=2), NotBool] = option(2, "K")
     n_init: Count = option(5, "random initialisations of the cells, for each k")

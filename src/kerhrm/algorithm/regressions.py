@@ -154,7 +154,7 @@ def products(left: Tensor, right: Tensor) -> Tensor:
 
 
 def repeated(of_sets: Tensor, n_mixtures: int) -> Tensor:
-    """What is told of each data set (S, ...), for each of its mixtures (R, ...)."""
+    """Repeat the values of each data set (S, ...) for each of its mixtures (R, ...)."""
     n_sets = len(of_sets)
     if n_sets == 1:
         return of_sets

@@ -1,6 +1,7 @@
 """KerHRM with an auxiliary variable.
 
-a test, environments by its cells, an invariant direction.
+It tests the variable, infers environments from its cells, and learns an invariant
+direction over them.
 """
 
 from collections.abc import Sequence
@@ -101,6 +102,8 @@ def fit_auxiliary(
     KerhrmError
         If the auxiliary variable is constant, not finite or not a row for each point,
         or k exceeds the reduced features.
+    SingularError
+        If the system of a direction is singular.
     """
     _check_rows(z, problem.y, "points")
     _check_rows(z_validation, problem.y_validation, "validation points")

@@ -235,6 +235,11 @@ def learn_theta(
     -------
     Tensor, (k,)
         theta.
+
+    Raises
+    ------
+    KerhrmError
+        If no point is in the clusters in use.
     """
     if not bool(members.any()):
         raise KerhrmError("clusters 0 and 1 have no points", "lower n_environments")

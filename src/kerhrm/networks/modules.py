@@ -62,7 +62,28 @@ class ModuleNetwork(Network):
 
 def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
     """Draw w_0 by the module's own initialisation, from the stream ``weights`` of the
-    seed."""
+    seed.
+
+    Parameters
+    ----------
+    entry : str
+        ``"module:name"`` of a factory of modules, given d.
+    seed : int
+        Names the stream.
+    d : int
+        Number of inputs.
+
+    Returns
+    -------
+    ModuleNetwork
+        w_0, and the module's code.
+
+    Raises
+    ------
+    KerhrmError
+        If the factory cannot be imported or fails, or its module is no function of d
+        inputs and its parameters alone.
+    """
     factory = load_entry(entry)
     is_class = inspect.isclass(factory)
     other_class = is_class and not issubclass(factory, nn.Module)

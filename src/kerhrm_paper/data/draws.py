@@ -1,8 +1,9 @@
 """The arrays of a data set, and their files.
 
 ``train``, ``validation`` and ``test_inputs`` are for every method, ``environments`` for
-those that are given environment labels, ``test_labels`` for scoring alone: in files of
-their own no rule that trains can read them.
+those that are given environment labels, ``test_labels`` for scores and the oracle of
+``select_hyperparameters``.  They are separate files, so that no rule that trains reads
+test labels.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,9 @@ class Split:
 
     x: np.ndarray  #: (S, n, d), float32
     y: np.ndarray  #: (S, n), float32; -1 / +1 in classification
-    environment: np.ndarray  #: (S, n), int8; true environment, hidden from training
+    #: (S, n), int8, or int32 where a number exceeds 127; true environment, hidden from
+    #: training
+    environment: np.ndarray
     #: (S, n, c), float32; numbers that are no features
     auxiliary: np.ndarray | None = None
 

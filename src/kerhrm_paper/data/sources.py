@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 class RawFile:
     """A published file, as it is used.
 
-    a download whose address ends in ``.bz2`` is unpacked.
+    A download whose address ends in ``.bz2`` is unpacked.
     """
 
     name: str

@@ -41,7 +41,7 @@ class Labels:
 
     @classmethod
     def load(cls, folder: Path, n_seeds: int) -> "Labels":
-        """Read the labels of the first ``n_seeds`` replicates of ``DATA/SETTING``."""
+        """Read the labels of the first ``n_seeds`` replicates of ``RUN/DATA``."""
         train, facts = load_arrays(folder / "data" / "train.npz")
         test, _ = load_arrays(folder / "data" / "test_labels.npz")
         return cls(

@@ -1,6 +1,7 @@
 """From saved predictions and test labels to the values of every seed.
 
-The only code of the workflow that reads test labels.
+The rules ``score`` and ``score_cell`` read test labels here.  Only one other rule does,
+``select_hyperparameters``, for the oracle; no rule that trains reads them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

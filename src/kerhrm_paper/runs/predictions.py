@@ -22,8 +22,9 @@ class Predictions(Record):
     ----------
     outputs : ndarray, (O,), str
         Names of the outputs.
-    train, validation, test : ndarray, (O, n), (O, m), (O, l), float32
-        Outputs at the training, validation and test points.
+    train, validation, test : ndarray, (O, n), (O, m), (O, l)
+        Outputs at the training, validation and test points: float32, or float64 where
+        an output is linear in float64 features.
     chosen : ndarray, (C,), str
         What the method's own rule has chosen, by name.
     choices : ndarray, (C,), float64
