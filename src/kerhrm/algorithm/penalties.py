@@ -144,10 +144,10 @@ class WhitenedGradientVariance(GradientVariance):
     def metric(self, risks: Risks, columns: Tensor) -> Tensor:
         pooled, _ = risks.pooled
         hessian = 2 * pooled
-        try:
-            return torch.linalg.solve(hessian, columns)
-        except torch.linalg.LinAlgError as error:
-            raise _singular() from error
+        solution, failures = torch.linalg.solve_ex(hessian, columns)
+        if bool(failures.any()):
+            raise _singular()
+        return solution
 
     def unit(self, psi: Tensor) -> Tensor:
         return psi.new_ones(())
