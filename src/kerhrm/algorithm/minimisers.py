@@ -47,7 +47,7 @@ def minimisers(
     """
     penalty = PENALTIES[kind]()
     thetas = []
-    with torch.inference_mode(False), torch.enable_grad():
+    with torch.inference_mode(False):  # gradients, also where the caller has none
         features = _differentiable(psi)
         returned = penalty.unit(features)
         unit = _number(kind, returned)

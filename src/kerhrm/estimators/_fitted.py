@@ -70,8 +70,8 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         After a fit with auxiliary columns: of rows with such columns; their targets do
         not matter.  Where none were found all rows are in one environment.
 
-        Raises KerhrmError where the targets, or the auxiliary columns, are missing or do
-        not fit the rows, and scikit-learn's NotFittedError before a fit.
+        Raises KerhrmError where the targets, or the auxiliary columns, are missing or
+        do not fit the rows, and scikit-learn's NotFittedError before a fit.
         """
         check_is_fitted(self)
         X, y = unloaded(X, y, needs_y=False)

@@ -239,8 +239,7 @@ def _one_hidden_layer(
     return f, derivatives
 
 
-@torch.inference_mode(False)  # whose tensors know no gradient
-@torch.enable_grad()
+@torch.inference_mode(False)  # gradients, also where the caller has none
 def _by_two_passes(
     network: Network,
     weights: Mapping[str, Tensor],

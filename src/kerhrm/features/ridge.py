@@ -106,16 +106,16 @@ class Columns:
                 scale=scale,
             )
 
-    def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Predictions of each label (n,) by all others, and their mean squared error.
+    def leave_one_out(self, y: np.ndarray) -> np.ndarray:
+        """Predictions of each label (n,) by all others.
 
-        By the columns and the lambda with the least of these errors.
+        By the columns and the lambda with the least mean squared error.
         """
-        by_inputs, error_of_inputs, _ = self.inputs.leave_one_out(y)
-        by_whole, error_of_whole, _ = self.whole.leave_one_out(y)
+        by_inputs, error_of_inputs = self.inputs.leave_one_out(y)
+        by_whole, error_of_whole = self.whole.leave_one_out(y)
         if error_of_whole < error_of_inputs:
-            return by_whole, error_of_whole
-        return by_inputs, error_of_inputs
+            return by_whole
+        return by_inputs
 
     def less_smoothed(self, y: np.ndarray, share: float) -> np.ndarray:
         """Predictions of each label (n,) by all others.
@@ -133,6 +133,7 @@ class Columns:
         path = self.inputs if model.tangents is None else self.whole
         return path.left_out(y, model.ridge)
 
+    @torch.inference_mode(False)  # gradients, also where the caller has none
     def fit(self, y: np.ndarray) -> "RidgeModel":
         """Fit labels (n,) by the columns and the lambda with the least leave-one-out
         error."""
@@ -152,10 +153,7 @@ class Columns:
             of_tangents = beta[d:]
             of_landmarks = torch.from_numpy(self.span @ of_tangents)
             coefficients = of_landmarks[:, None].to(device)
-            with torch.enable_grad():
-                tangents = Linearisation.along(
-                    self.network, self.landmarks, coefficients
-                )
+            tangents = Linearisation.along(self.network, self.landmarks, coefficients)
         slopes = torch.from_numpy(beta[:d])
         return RidgeModel(
             slopes=slopes.to(device),

@@ -205,12 +205,12 @@ class RidgePath:
                     squares += squares_of_rows
         return squares, leverage
 
-    def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Predictions of each label (n,) by all others, their mean squared error, and
-        the lambda."""
+    def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float]:
+        """Predictions of each label (n,) by all others, and their mean squared error,
+        with the lambda of :meth:`choose`."""
         ridge, error = self.choose(y)
         predictions = self.left_out(y, ridge)
-        return predictions, error, ridge
+        return predictions, error
 
     def left_out(self, y: np.ndarray, ridge: float) -> np.ndarray:
         """Predictions of each label (n,) by all others, with a lambda."""

@@ -177,14 +177,14 @@ def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
     """Predictions of each label (n,) by all others, with little dispersion of the
     residuals."""
     n = len(y)
-    mean, _ = columns.leave_one_out(y)
+    mean = columns.leave_one_out(y)
     residuals = y - mean
     scores = normal_scores(residuals)
     least = float(scores @ residuals) / n
     step = least
     for _ in progress(range(RANK_STEPS), "steps of the regression by ranks"):
         target = mean + step * scores
-        moved, _ = columns.leave_one_out(target)
+        moved = columns.leave_one_out(target)
         residuals = y - moved
         ranked = normal_scores(residuals)
         dispersion = float(ranked @ residuals) / n

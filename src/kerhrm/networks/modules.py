@@ -64,25 +64,8 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
     """Draw w_0 by the module's own initialisation, from the stream ``weights`` of the
     seed.
 
-    Parameters
-    ----------
-    entry : str
-        ``"module:name"`` of a factory of modules, given d.
-    seed : int
-        Names the stream.
-    d : int
-        Number of inputs.
-
-    Returns
-    -------
-    ModuleNetwork
-        w_0, and the module's code.
-
-    Raises
-    ------
-    KerhrmError
-        If the factory cannot be imported or fails, or its module is no function of d
-        inputs and its parameters alone.
+    Raises KerhrmError if the factory cannot be imported or fails, or its module is no
+    function of d inputs and its parameters alone.
     """
     factory = load_entry(entry)
     is_class = inspect.isclass(factory)
@@ -254,18 +237,17 @@ def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
     _check_gradient(module, entry, points)
 
 
-@torch.inference_mode(False)
+@torch.inference_mode(False)  # gradients, also where the caller has none
 def _check_gradient(module: nn.Module, entry: str, points: Tensor) -> None:
     """Refuse a module whose outputs at points (n, d) know nothing of its weights."""
     weights = {}
     for name, weight in module.named_parameters():
         leaf = weight.detach().clone()
         weights[name] = leaf.requires_grad_()
-    with torch.enable_grad():
-        outputs = functional_call(module, weights, (points.clone(),))
-        if not outputs.requires_grad:
-            hint = "leave detach() and no_grad() out of forward"
-            raise _refused(entry, "gives outputs without a gradient", hint)
+    outputs = functional_call(module, weights, (points.clone(),))
+    if not outputs.requires_grad:
+        hint = "leave detach() and no_grad() out of forward"
+        raise _refused(entry, "gives outputs without a gradient", hint)
 
 
 @contextlib.contextmanager

@@ -178,7 +178,8 @@ def test_leaving_one_weighted_row_out_is_a_refit(counts: np.ndarray) -> None:
     counts = counts[:30]
     share = counts / counts.mean()
     path = RidgePath.decompose(psi, share)
-    predictions, error, ridge = path.leave_one_out(y)
+    ridge, _ = path.choose(y)
+    predictions, error = path.leave_one_out(y)
     penalty = ridge * path.values.sum() / 30
     for i in range(30):
         rest = np.arange(30) != i

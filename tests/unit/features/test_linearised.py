@@ -96,6 +96,21 @@ def test_landmarks_are_carried_over_as_well(random: torch.Generator) -> None:
     assert_allclose(along, psi, atol=1e-3 * size)
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("options", NETWORKS.values(), ids=NETWORKS)
+def test_a_caller_may_switch_gradients_off(
+    options: NetworkOptions, mode: type[torch.no_grad], random: torch.Generator
+) -> None:
+    x = torch.randn(20, 4, generator=random)
+    c = torch.randn(20, 2, generator=random)
+    network = build(options, 0, 4)
+    _, expected = Linearisation.along(network, x, c)(x)
+    with mode():
+        linear = Linearisation.along(network, x, c)
+        _, along = linear(x)
+    assert torch.equal(along, expected)
+
+
 def test_blocks_make_no_difference() -> None:
     n = BLOCK + 3
     x = torch.randn(n, 2)

@@ -63,6 +63,23 @@ def test_a_small_column_is_seen_next_to_a_large_constant(n: int, level: float) -
     assert path.choose(y) == pytest.approx(alone.choose(y))
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_caller_may_switch_gradients_off(
+    points: tuple[np.ndarray, np.ndarray], network: Network, mode: type[torch.no_grad]
+) -> None:
+    inputs, _ = points
+    y = inputs[:, 0] ** 2  # of which tangent features know more than the inputs
+    x = torch.from_numpy(inputs.astype(np.float32))
+    columns = Columns.extract(network, x)
+    model = columns.fit(y)
+    with mode():
+        same = columns.fit(y)
+    assert model.tangents is not None
+    assert same.tangents is not None
+    for name, along in model.tangents.directions.items():
+        assert torch.equal(same.tangents.directions[name], along)
+
+
 def test_tangent_features_span_those_of_the_landmarks(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:

@@ -58,9 +58,14 @@ def code(run: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_stop_in_code_of_others_saves_the_checkpoint(
     run: Path, code: Path, foreign: Callable[[Path], Any]
 ) -> None:
-    with pytest.raises(SystemExit) as caught, job(rule(run)) as checkpoint:
-        checkpoint.once("seed=0", lambda: {"a": np.zeros(1)})
-        foreign(code)
+
+    def learn() -> None:
+        with job(rule(run)) as checkpoint:
+            checkpoint.once("seed=0", lambda: {"a": np.zeros(1)})
+            foreign(code)
+
+    with pytest.raises(SystemExit) as caught:
+        learn()
     assert caught.value.code == STOPPED
     assert log_of(run).endswith(" test: stopped by SIGTERM\n")
     (folder,) = (run / TEMPORARY).iterdir()
