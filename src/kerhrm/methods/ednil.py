@@ -92,7 +92,14 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
             penalty_weight=penalty_weight,
         )
         if number == last and options.evaluate_every is not None:
-            looks = [best_weights(invariant.network, inputs, validation, options)]
+            best = best_weights(
+                invariant.network,
+                inputs,
+                validation,
+                every=options.evaluate_every,
+                steps=options.steps,
+            )
+            looks = [best]
         invariant.run(learn, options.steps, looks)
     model = invariant.network.detached()
     if looks:
@@ -113,11 +120,12 @@ def both_memberships(
 
 
 def best_weights(
-    network: Network, inputs: Inputs, validation: Tensor, options: EDNILOptions
+    network: Network, inputs: Inputs, validation: Tensor, *, every: int, steps: int
 ) -> BestWeights[Network]:
     """Keep the weights with the best accuracy in the worst environment.
 
-    ``validation`` are memberships (m, K) of the validation points.
+    ``validation`` are memberships (m, K) of the validation points, which are looked at
+    after ``every`` so many of the ``steps``.
     """
     chosen = (validation > 0).T
     members = chosen.double()
@@ -128,9 +136,8 @@ def best_weights(
         (worst,) = worst_environment_score(scores[None], members)
         return worst
 
-    every = options.evaluate_every or options.steps
     untrained = network.detached()
-    return BestWeights(untrained, score, every=every, steps=options.steps)
+    return BestWeights(untrained, score, every=every, steps=steps)
 
 
 def with_heads(network: Network, count: int, seed: int) -> MLP:
