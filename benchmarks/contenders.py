@@ -9,6 +9,8 @@ from torch.func import functional_call, grad, vmap
 from kerhrm.features.ntf import FactoredNTF
 from kerhrm.networks.base import Network
 
+CHUNK = 50  #: points that torch.func differentiates at once
+
 
 def as_module(network: Network) -> nn.Sequential:
     """The network as PyTorch's users would write it."""
@@ -46,7 +48,7 @@ def released_loop(module: nn.Module, x: Tensor) -> Tensor:
     return phi
 
 
-def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
+def vmap_matrix(module: nn.Module, x: Tensor) -> Tensor:
     """Phi (n, p) by ``torch.func``, written into one matrix chunk by chunk."""
     parameters = {}
     for name, weights in module.named_parameters():
@@ -61,8 +63,8 @@ def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
     sizes = [weights.numel() for weights in parameters.values()]
     n_weights = sum(sizes)
     phi = torch.empty(len(x), n_weights)
-    blocks = x.split(chunk)
-    blocks_of_phi = phi.split(chunk)
+    blocks = x.split(CHUNK)
+    blocks_of_phi = phi.split(CHUNK)
     for points, rows in zip(blocks, blocks_of_phi, strict=True):
         by_name = gradients(parameters, points)
         flat = [gradient.flatten(1) for gradient in by_name.values()]

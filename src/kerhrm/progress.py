@@ -179,8 +179,8 @@ class Watcher:
 class Bars(Watcher):
     """A bar of tqdm for each loop; outer ones stay, with the time that they took."""
 
-    def __init__(self, stream: TextIO, clock: Clock = time.monotonic) -> None:
-        super().__init__(clock)
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
         self.stream = stream
 
     def advance(self, loop: Loop) -> None:

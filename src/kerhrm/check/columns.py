@@ -105,7 +105,7 @@ def complete_rows(table: pd.DataFrame, roles: Roles) -> np.ndarray:
     return complete
 
 
-def read_target(y: pd.Series, n_empty: int = 0) -> pd.Series:
+def read_target(y: pd.Series, n_empty: int) -> pd.Series:
     """A target without missing values, as NumPy's numbers, truth values, or text.
 
     ``n_empty`` rows without a target are left out.

@@ -44,6 +44,7 @@ DEPENDENT = 1e-8
 EXACT = 1e-6
 #: share of the target's size that noise, or a column's effect, is by rounding
 ROUNDING = 1e-12
+MOST_DIFFERENT = 5  #: columns whose slopes are shown
 SOME_ROWS = 2000  #: that show whether a target is the sum of columns
 
 
@@ -272,9 +273,7 @@ def differences(regressions: list[Regression]) -> np.ndarray:
     return largest
 
 
-def slopes(
-    regressions: list[Regression], names: list[str], most: int = 5
-) -> pd.DataFrame:
+def slopes(regressions: list[Regression], names: list[str]) -> pd.DataFrame:
     """Coefficients of the columns that differ most, with 95 % intervals.
 
     Columns ``column``, ``environment``, ``coefficient``, ``low``, ``high`` and
@@ -286,7 +285,7 @@ def slopes(
     ranked = sorted(numbers, key=lambda j: (-difference[j], names[j]))
     environments = environment_names(len(regressions))
     lines = []
-    for j in ranked[:most]:
+    for j in ranked[:MOST_DIFFERENT]:
         pairs = zip(environments, regressions, strict=True)
         for environment, fitted in pairs:
             coefficient = fitted.coefficients[j]

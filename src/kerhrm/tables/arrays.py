@@ -185,7 +185,7 @@ def family(dtype: Any) -> str:
     return letter
 
 
-def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
+def check_values(x: np.ndarray, names: list[str], table: Any) -> None:
     """Refuse what is not finite or enormous, by column, in the rows of a table."""
     bad = ~(np.abs(x) < LARGEST)  # True of NaN
     if bad.any():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 
-def first_row(bad: Any, table: Any = None) -> str:
+def first_row(bad: Any, table: Any) -> str:
     """Name the first of some rows as pandas counts.
 
     By its index, or from 0 if it has none.

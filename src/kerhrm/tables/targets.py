@@ -58,7 +58,7 @@ def read_target(
     return values
 
 
-def read_values(y: Any, n: int, table: Any = None) -> np.ndarray:
+def read_values(y: Any, n: int, table: Any) -> np.ndarray:
     """Target (n,) of a table, of any kind, of which none is missing."""
     if y is None:
         problem = "the estimator requires y to be passed, but the target y is None"
@@ -152,7 +152,7 @@ def _check_kinds(y: np.ndarray) -> None:
         raise KerhrmError(problem, "give pd.Series(y).astype(str), or recode it")
 
 
-def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | None:
+def read_weights(sample_weight: Any, n: int, table: Any) -> np.ndarray | None:
     """Weights (n,) of the rows of a table, zero or positive; None: all alike.
 
     Raises KerhrmError if there is not a finite weight for each row, in the table's

@@ -17,6 +17,7 @@ _UNSEEN = re.compile(
     r"|(?<![^\x00-\u024f])[\u200c\u200d](?![^\x00-\u024f])"
 )
 DIGITS = 3  #: of a number
+QUOTED = 3  #: words of a list
 NONE = "\N{EN DASH}"  #: for a number that is not known
 #: numbers from and below which are written in full
 IN_FULL = 1e-3, 1e7
@@ -67,10 +68,10 @@ def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
     return KerhrmError(problem, hint)
 
 
-def listed(words: Sequence[str], most: int = 3) -> str:
+def listed(words: Sequence[str]) -> str:
     """Quote the first words of some."""
-    shown = [repr(word[:40]) for word in words[:most]]
-    if len(words) > most:
+    shown = [repr(word[:40]) for word in words[:QUOTED]]
+    if len(words) > QUOTED:
         shown.append("...")
     return ", ".join(shown)
 

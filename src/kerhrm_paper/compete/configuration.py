@@ -34,8 +34,8 @@ class Shipped:
     whole : Whole
     """
 
-    def __init__(self, preset: str, root: Path = CHECKOUT) -> None:
-        folder = root / "config"
+    def __init__(self, preset: str) -> None:
+        folder = CHECKOUT / "config"
         base = {"preset": preset}
         sources = read_sources(base, [], folder)
         self.preset = preset

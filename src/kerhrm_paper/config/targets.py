@@ -127,7 +127,7 @@ def check_made(
     rules: Sequence[Any],
     names: Mapping[str, Iterable[str]],
     *,
-    of_data: bool = True,
+    of_data: bool,
 ) -> None:
     """Refuse a file that no rule makes.
 

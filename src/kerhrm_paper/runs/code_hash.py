@@ -57,9 +57,7 @@ def code_hash(
     return digest.hexdigest()[:16]
 
 
-def sources(
-    script: str | Path, *modules: str, packages: Sequence[str] = PACKAGES
-) -> list[Path]:
+def sources(script: str | Path, *modules: str, packages: Sequence[str]) -> list[Path]:
     """The files that :func:`code_hash` is of.
 
     The script, and the modules in their order.

@@ -15,9 +15,7 @@ from kerhrm_paper.runs.origin import CHECKOUT
 CODE = "code"  #: the parameter that :func:`planned_code` is
 
 
-def planned_code(
-    script: str, *modules: str, root: Path = CHECKOUT
-) -> dict[str, str | list[str]]:
+def planned_code(script: str, *modules: str, root: Path) -> dict[str, str | list[str]]:
     """The hash of the code that a rule runs, and what it is a hash of.
 
     Parameters

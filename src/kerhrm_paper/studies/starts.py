@@ -121,7 +121,7 @@ def weights(name: str) -> Iterator[tuple[Cosine, float]]:
 # --- optima ---------------------------------------------------------------------------
 
 
-def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
+def splits(start: Start, e_step: str) -> DataFrame:
     """Optima of EM from many initialisations; equal ones are one row, counted in
     ``starts``."""
     k = start.case.k
@@ -137,7 +137,7 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
         held_out = add(held_out)
     names = "t=1", f"k={k}"
     n = len(psi)
-    drawn_starts = random_starts(start.seed, n_starts, n, 2, *names)
+    drawn_starts = random_starts(start.seed, STARTS, n, 2, *names)
     mixtures = fit_mixture(
         psi,
         problem.target,

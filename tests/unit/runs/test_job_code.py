@@ -17,6 +17,7 @@ from kerhrm_paper.runs import code_hash, provenance
 from kerhrm_paper.runs import job as jobs
 from kerhrm_paper.runs.job import job
 from kerhrm_paper.runs.locks import TEMPORARY
+from kerhrm_paper.runs.origin import CHECKOUT
 from kerhrm_paper.runs.planned import check_code, planned_code
 
 LONGEST = 0.1  #: seconds of a job that the comparison may take
@@ -64,7 +65,7 @@ def test_code_that_has_changed_since_the_plan_is_refused(root: Path) -> None:
 
 
 def test_a_job_of_an_outdated_plan_runs_nothing(run: Path) -> None:
-    code: dict[str, Any] = planned_code("train", METHOD)
+    code: dict[str, Any] = planned_code("train", METHOD, root=CHECKOUT)
     current = rule(run, code=code)
     with job(current):
         (run / "out").touch()
@@ -82,7 +83,7 @@ def test_the_comparison_takes_a_job_no_time(
     """What the plan has found out of files is kept."""
     monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path))
     forget()
-    params = {"code": planned_code("train", METHOD)}
+    params = {"code": planned_code("train", METHOD, root=CHECKOUT)}
     code_hash.keep()
     forget()
     began = time.process_time()

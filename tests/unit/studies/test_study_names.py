@@ -18,7 +18,7 @@ from kerhrm_paper.reporting.publish_studies import publish_studies
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.checkpoints import Checkpoint
-from kerhrm_paper.runs.code_hash import sources
+from kerhrm_paper.runs.code_hash import PACKAGES, sources
 from kerhrm_paper.studies.registry import STUDIES
 from kerhrm_paper.studies.study import NOTE, Frames, Study, Unit, spread, stand_in
 
@@ -109,7 +109,7 @@ def test_a_unit_gives_the_published_row(name: str) -> None:
 def test_an_edit_of_the_configuration_reruns_no_study() -> None:
     script = ROOT / "workflow" / "scripts" / "run_study.py"
     for declaration in STUDIES.values():
-        used = sources(script, declaration.entry)
+        used = sources(script, declaration.entry, packages=PACKAGES)
         rooms = {file.parent.name for file in used}
         files = {file.name for file in used}
         assert "resolver.py" not in files
@@ -123,7 +123,8 @@ def test_an_edit_of_a_method_reruns_the_studies_that_train_it() -> None:
     reruns = set()
     train = set()
     for name, declaration in STUDIES.items():
-        used = sources(script, declaration.entry, *declaration.methods)
+        modules = [declaration.entry, *declaration.methods]
+        used = sources(script, *modules, packages=PACKAGES)
         if ridge in used:
             reruns.add(name)
         own = [file for file in used if file.parent.name == "studies"]
