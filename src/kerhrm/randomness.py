@@ -39,3 +39,9 @@ def some_of(random: np.random.Generator, n: int, most: int) -> np.ndarray:
         return np.arange(n, dtype=np.int64)
     drawn = random.choice(n, most, replace=False)
     return np.sort(drawn)
+
+
+def drawn_landmarks(seed: int, n: int, m: int) -> np.ndarray:
+    """Numbers (m,) of the landmarks among n points, int64, in the order of the draw."""
+    random = stream(seed, "landmarks")
+    return random.choice(n, m, replace=False)

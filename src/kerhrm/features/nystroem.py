@@ -32,7 +32,7 @@ from kerhrm.features.options import NystroemOptions
 from kerhrm.memory import require, size_of
 from kerhrm.networks.base import Network
 from kerhrm.progress import progress
-from kerhrm.randomness import stream
+from kerhrm.randomness import drawn_landmarks, stream
 
 #: entries of kappa(x, Z) that are held at once; 0.25 GB in float32
 CHUNK = 2**26
@@ -108,7 +108,8 @@ class NystroemMap:
                 larger = f"options=NystroemOptions(n_landmarks={k})"
                 hint = f"{hint}, or raise n_landmarks: {larger}"
             raise KerhrmError(problem, hint)
-        z = drawn_landmarks(x, m, seed)
+        landmarks = drawn_landmarks(seed, n, m)
+        z = x[torch.from_numpy(landmarks).to(x.device)]
         require_kernel(z, z, "lower n_landmarks")
         _require_features(x, k)
         oversampled = int(options.oversampling * k)
@@ -144,14 +145,6 @@ class NystroemMap:
         whitening = self.weights.double()
         coefficients = whitening @ directions
         return Linearisation.along(self.network, self.z, coefficients)
-
-
-def drawn_landmarks(x: Tensor, m: int, seed: int) -> Tensor:
-    """Some m of points (n, d), from the seed's stream ``landmarks``: (m, d)."""
-    random = stream(seed, "landmarks")
-    drawn = random.choice(len(x), m, replace=False)
-    landmarks = torch.from_numpy(drawn).to(x.device)
-    return x[landmarks]
 
 
 def _require_features(x: Tensor, k: int) -> None:

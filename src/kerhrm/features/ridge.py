@@ -23,11 +23,11 @@ from torch import Tensor
 from kerhrm.features.design import ROWS, Design
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
-from kerhrm.features.nystroem import drawn_landmarks
 from kerhrm.features.options import N_LANDMARKS
 from kerhrm.features.ridge_path import RidgePath
 from kerhrm.networks.base import Network
 from kerhrm.progress import progress
+from kerhrm.randomness import drawn_landmarks
 from kerhrm.threads import one_blas_thread
 
 
@@ -82,8 +82,10 @@ class Columns:
         weights, units : ndarray, (n,), optional
             Of the points, as in :class:`RidgePath`.
         """
-        m = min(n_landmarks, len(x))
-        landmarks = drawn_landmarks(x, m, seed)
+        n = len(x)
+        m = min(n_landmarks, n)
+        drawn = drawn_landmarks(seed, n, m)
+        landmarks = x[torch.from_numpy(drawn).to(x.device)]
         with torch.no_grad(), one_blas_thread():
             features, _ = extract(network, landmarks)
             span = _orthonormal_span(features)

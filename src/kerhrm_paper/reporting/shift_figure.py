@@ -36,7 +36,9 @@ LEGEND = 3  #: columns of the legend
 TITLE = 16  #: characters of a line of a panel's title
 WIDE = 50  #: the same where there is one panel
 ROW, NARROW = 1.9, 1.65  #: inches; of panels, of narrow ones
-STEP = 1.3  #: points between methods at the same share
+STEP = 2.1  #: points between methods at the same share
+#: a line at each share, from which the methods there are moved
+SHARE: dict[str, Any] = {"color": "0.9", "linewidth": 0.6, "zorder": 0}
 SPAN = -0.08, 1.08  #: of shares, with room for the methods at 0 and at 1
 MARGIN = 0.05  #: left and right of the shares of one panel
 GAP = 0.085  #: between the names, of the axis
@@ -92,6 +94,8 @@ def shift(cells: pd.DataFrame) -> Figure:
             unused.remove()
         for axis, panel in zip(grid.flat, panels, strict=False):
             (title, variant), of_panel = panel
+            for share in set(of_panel["share"]):
+                axis.axvline(share, **SHARE)
             _draw_levels(axis, of_panel)
             ends = _draw_curves(axis, of_panel, every_look)
             words = _variant_title(variant, WIDE if is_one else TITLE)
@@ -109,7 +113,7 @@ def shift(cells: pd.DataFrame) -> Figure:
             name_ends(axis, ends, GAP)
         heading = "horizontal: "
         heading += "share of test rows whose spurious feature agrees with the label\n"
-        heading += "(methods at the same share stand side by side, as in the legend)\n"
+        heading += "(vertical lines; methods stand side by side about them)\n"
         heading += f"bars: {intervals(cells)}"
         finish(figure, entries, heading=heading, columns=LEGEND)
     return figure
