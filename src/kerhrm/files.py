@@ -10,14 +10,19 @@ import errno
 import gzip
 import os
 import shlex
+import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO
 
 from kerhrm.errors import FileError, escaped
 
 File = str | os.PathLike[str]
+#: called with a complete file and the path that it takes next
+Observer = Callable[[Path, Path], None]
+_OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
 PART = ".part"  #: ending of files that are not complete
 #: what helps where the system refuses a path, whatever is done with it
 PATH_CURES = {
@@ -46,6 +51,13 @@ LATER_CURES = {
     errno.EPERM: "make the folder writable",
     errno.EROFS: "make the folder writable",
 }
+#: what is read only once, or never ends
+SPECIAL = {
+    stat.S_IFBLK: "device",
+    stat.S_IFCHR: "device",
+    stat.S_IFIFO: "pipe",
+    stat.S_IFSOCK: "socket",
+}
 
 
 def cure(error: OSError) -> str:
@@ -59,6 +71,20 @@ def unreadable(path: File, error: OSError) -> FileError:
     if not isinstance(error, PermissionError):  # whose cure says as much
         problem += f" ({error.strerror})"
     return FileError(problem, cure(error))
+
+
+def check_regular(path: File, hint: str = "give the path of a file") -> None:
+    """Refuse a pipe, socket or device: opening one may wait forever.
+
+    What is not there, or is a folder, is refused where it is read.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return
+    kind = SPECIAL.get(stat.S_IFMT(mode))
+    if kind:
+        raise FileError(f"{path} is a {kind}, not a file", hint)
 
 
 def unwritable(path: File, error: OSError, verb: str = "write") -> FileError:
@@ -124,6 +150,16 @@ def _refuse_unreadable(error: OSError) -> None:
 
 
 @contextlib.contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Call ``observer`` before every file that :func:`atomic` moves into place."""
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
+
+
+@contextlib.contextmanager
 def atomic(path: File) -> Iterator[IO[bytes]]:
     """Open ``path`` for writing so that it appears whole or not at all.
 
@@ -137,6 +173,8 @@ def atomic(path: File) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        if observer := _OBSERVER.get():
+            observer(part, target)
         os.replace(part, target)
     except OSError as error:
         raise unwritable(target, error) from error

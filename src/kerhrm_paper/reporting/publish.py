@@ -189,6 +189,8 @@ def publish(
         check_made_of(run, files)
         check_published(target, [*files, REPORT])
         check_replaced(target, plan.written(files), "move it, or give another folder")
+        # before costs had a note, what does not read as costs was edited
+        costs.stored(target / costs.FILE)
         with restored_on_error(target):
             _write(plan, files)
     return target
@@ -211,7 +213,7 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
     changes: dict[str, Any] = {"tables": made}
     if plan.is_whole:
         changes["again"] = None
-    write_provenance(target, files, changes)
+    write_provenance(target, [*files, costs.FILE], changes)
     if plan.is_apart:
         return
     write_report(target, plan.root)

@@ -8,11 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
+from kerhrm.files import check_regular
 from kerhrm_paper.config.mark import mark
 from kerhrm_paper.config.run_folder import check_folders
 from kerhrm_paper.evaluation.tables import FALLBACK
 from kerhrm_paper.reporting.publish_lock import LOCK, check_free
-from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.run import RECORD, Run
 from kerhrm_paper.runs import costs, provenance
 from kerhrm_paper.runs.arrays import restoring
 from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, holder
@@ -74,6 +75,9 @@ def check_published(target: Path, written: Collection[str] = ()) -> None:
             path = target / name
             problem = f"{path} was published, and is gone"
             raise FileError(problem, restoring(path))
+    if costs.FILE in kept:  # no run brings a file of its own in its place
+        kept.remove(costs.FILE)
+        published.check_unchanged(costs.FILE, hint=restoring(target / costs.FILE))
     published.check_unchanged(*kept)
 
 
@@ -81,7 +85,8 @@ def check_replaced(target: Path, written: Mapping[str, Path | None], hint: str) 
     """Refuse files of the user's in the place of those that are written now.
 
     A file that was published, that git has as it is, or with the same content, may be
-    replaced: nothing is lost with it.
+    replaced: nothing is lost with it.  A link to a file would become a file, so it is
+    refused, as is what cannot be read.
 
     Parameters
     ----------
@@ -97,6 +102,8 @@ def check_replaced(target: Path, written: Mapping[str, Path | None], hint: str) 
     noted = {*(record.get("files") or {})}
     if record.get("tables"):
         noted.add(costs.FILE)  # which every table brings, without a note
+    for name in (*written, RECORD):
+        _check_replaceable(target / name, hint)
     for name, source in written.items():
         path = target / name
         if name in noted or not os.path.lexists(path):
@@ -104,6 +111,19 @@ def check_replaced(target: Path, written: Mapping[str, Path | None], hint: str) 
         if not _is_copy(path, source) and not _is_committed(path):
             problem = f"{path} is not among the files that were published"
             raise FileError(problem, hint)
+
+
+def _check_replaceable(path: Path, hint: str) -> None:
+    """Refuse what no file can take the place of, and be put back later."""
+    if path.is_symlink():
+        problem = f"{path} is a link, which publishing would replace by a file"
+        raise FileError(problem, hint)
+    check_regular(path, hint)
+    if path.is_dir():
+        raise FileError(f"{path} is a folder, not a file", hint)
+    if path.exists() and not os.access(path, os.R_OK):
+        problem = f"{path} cannot be read, so it could not be put back after an error"
+        raise FileError(problem, f"make it readable, or {hint}")
 
 
 def _is_copy(path: Path, source: Path | None) -> bool:

@@ -1,68 +1,123 @@
 """A folder that is put back as it was where a change of it fails."""
 
+import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
 from kerhrm.errors import FileError
-from kerhrm.files import atomic
-from kerhrm_paper.reporting.publish_lock import LOCK
+from kerhrm.files import atomic, observed
+from kerhrm_paper.runs.provenance import digest
 
 
 @contextmanager
 def restored_on_error(target: Path) -> Iterator[None]:
-    """Put a folder back as it was if what follows fails.
+    """Put back the files of a folder that are written in this context if it fails.
 
-    Raises FileError if that fails, too; it names the copy of what the folder held.
+    What others write there meanwhile stays.  Only files count that
+    :func:`kerhrm.files.atomic` writes.
+
+    Raises FileError if a file cannot be put back, or was edited after it was written;
+    it names the copies of the earlier files.
     """
-    before = Path(mkdtemp(), "before")
-    no_lock = shutil.ignore_patterns(LOCK)
+    copies = Path(mkdtemp(), "before")
+    changes = _Changes(target, copies)
+    is_kept = False
     try:
+        with observed(changes.note):
+            yield
+    except BaseException as error:
+        is_kept = True
+        edited = _put_back(changes)
+        if edited:
+            names = ", ".join(map(str, edited))
+            problem = f"{names}: edited while publishing, which failed; left as edited"
+            hint = f"the earlier version is in {copies}"
+            raise FileError(problem, hint) from error
+        is_kept = False
+        raise
+    finally:
+        if not is_kept:
+            shutil.rmtree(copies.parent, ignore_errors=True)
+
+
+class _Changes:
+    """The files of a folder that were written, and what stood there before.
+
+    Parameters
+    ----------
+    target : Path
+        The folder.
+    copies : Path
+        Folder for copies of the earlier files.
+    """
+
+    def __init__(self, target: Path, copies: Path) -> None:
+        self.target = target
+        #: digests of the files as they were written
+        self.written: dict[Path, str] = {}
+        #: folders that were there before
+        self.folders: set[Path] = set()
+        self._copies = copies
         if target.is_dir():
-            shutil.copytree(
-                target, before, ignore=no_lock, ignore_dangling_symlinks=True
-            )
-    except BaseException:
-        shutil.rmtree(before.parent, ignore_errors=True)
-        raise
+            self.folders = {Path(path) for path, _, _ in os.walk(target)}
+
+    def note(self, part: Path, path: Path) -> None:
+        """Keep the file at a path, which a complete file replaces next."""
+        if not path.is_relative_to(self.target):
+            return
+        earlier = self.written.get(path)
+        if path.exists() and digest(path) != earlier:
+            copy = self.copy(path)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+        self.written[path] = digest(part)
+
+    def copy(self, path: Path) -> Path:
+        """Place of the copy of an earlier file."""
+        return self._copies / path.relative_to(self.target)
+
+
+def _put_back(changes: _Changes) -> list[Path]:
+    """Put back the files that were written; those that others have changed since."""
+    changed = []
     try:
-        yield
-    except BaseException:
-        _put_back(before, target)
-        shutil.rmtree(before.parent, ignore_errors=True)
-        raise
-    shutil.rmtree(before.parent, ignore_errors=True)
-
-
-def _put_back(before: Path, target: Path) -> None:
-    """Give a folder the files of its copy, and no others but a lock.
-
-    What has not changed stays: the folder may be a link or a mount, which cannot be
-    removed, and a disk may be full.
-    """
-    try:
-        for path in sorted(target.rglob("*"), reverse=True):
-            earlier = before / path.relative_to(target)
-            if earlier.exists() or path.is_symlink() or path.name == LOCK:
-                continue
-            if path.is_dir():
-                path.rmdir()
-            else:
-                path.unlink()
-        for earlier in before.rglob("*"):
-            path = target / earlier.relative_to(before)
-            if not earlier.is_file():
-                continue
-            content = earlier.read_bytes()
-            if path.is_file() and path.read_bytes() == content:
-                continue
-            with atomic(path) as file:
-                file.write(content)
-        if target.is_dir() and not before.exists():
-            target.rmdir()
+        for path, written in changes.written.items():
+            copy = changes.copy(path)
+            found = digest(path) if path.is_file() else None
+            if found == written:
+                _restore(copy, path)
+            elif copy.exists() and found != digest(copy):
+                changed.append(path)
+        _remove_folders(changes)
     except OSError as error:
-        problem = f"cannot put {target} back as it was: {error.strerror or error}"
-        hint = f"what it held is in {before}: copy that back"
+        target = changes.target
+        reason = getattr(error, "problem", None) or error.strerror or error
+        problem = f"cannot put {target} back as it was: {reason}"
+        hint = f"its earlier files are in {changes.copy(target)}: copy them back"
         raise FileError(problem, hint) from error
+    return changed
+
+
+def _restore(copy: Path, path: Path) -> None:
+    """Give a path its earlier file, with its mode, or none where there was none."""
+    if not copy.exists():
+        path.unlink()
+        return
+    content = copy.read_bytes()
+    with atomic(path) as file:
+        file.write(content)
+        shutil.copymode(copy, file.name)
+
+
+def _remove_folders(changes: _Changes) -> None:
+    """Remove folders that were made for files that were written, and are empty."""
+    made = set()
+    for path in changes.written:
+        inner = (path.parent, *path.parent.parents)
+        made |= {place for place in inner if place.is_relative_to(changes.target)}
+    for place in sorted(made - changes.folders, reverse=True):
+        with suppress(OSError):  # it is a link, or has other files
+            place.rmdir()

@@ -172,7 +172,9 @@ class Run:
             return restoring(self.folder / name)
         return "delete it and run again"
 
-    def check_unchanged(self, *names: str) -> None:
+    def check_unchanged(
+        self, *names: str, hint: str = "restore it, or publish it again"
+    ) -> None:
         """Refuse files that are not as the publication, or their job, has left them.
 
         In a folder without any record of a job or of the publication nothing is
@@ -188,7 +190,7 @@ class Run:
                     problem = f"{path} has changed since it was published"
                     if name not in published:
                         problem = f"{path} is not among the files that were published"
-                    raise FileError(problem, "restore it, or publish it again")
+                    raise FileError(problem, hint)
 
     def _csv(self, name: str, kind: ResultFile) -> pd.DataFrame:
         return self._read(name, kind.read)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kerhrm.errors import FileError, KerhrmError
-from kerhrm.files import File, atomic, quoted, unreadable
+from kerhrm.files import File, atomic, check_regular, quoted, unreadable
 from kerhrm.memory import require
 
 META = "__meta__"
@@ -22,7 +22,11 @@ def restoring(path: File) -> str:
 
 @contextlib.contextmanager
 def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]:
-    """Turn whatever a missing or damaged file, or a folder, raises into one line."""
+    """Turn whatever a missing or damaged file, or a folder, raises into one line.
+
+    A pipe is refused: it might never be written to.
+    """
+    check_regular(path, hint)
     try:
         yield
     except KerhrmError:

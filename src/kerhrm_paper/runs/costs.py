@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 import pandas as pd
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.files import visible_files
 from kerhrm_paper.runs import TOGETHER, provenance
 from kerhrm_paper.runs.arrays import reading, restoring
@@ -87,12 +87,17 @@ def _is_outdated(run: Path, place: Sequence[str]) -> bool:
 
 
 def stored(path: Path) -> pd.DataFrame:
-    """Costs that ``kerhrm publish`` has written; none where there is no such file."""
+    """Costs that ``kerhrm publish`` has written; none where there is no such file.
+
+    Raises KerhrmError for a file of other columns.
+    """
     with reading(path, restoring(path)):
         if not path.exists():
             return pd.DataFrame(columns=COLUMNS)
         costs = pd.read_csv(path, sep="\t", keep_default_na=False)
-        costs = costs[COLUMNS]
+        if [*costs] != COLUMNS:
+            problem = f"its columns must be {', '.join(COLUMNS)}"
+            raise ValueError(f"{problem}; got {shown(', '.join(costs))}")
         return costs.astype({"seconds": float, "memory_mb": float})
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from kerhrm.files import write_text
 from kerhrm_paper.evaluation.comparisons import compare
 from kerhrm_paper.evaluation.statistics import summarise
 
@@ -44,7 +45,7 @@ def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Publish without making the page, which has a test of its own."""
 
     def write_report(target: Path, _: Path) -> None:
-        (target / "report.html").write_text("page")
+        write_text(target / "report.html", "page")
 
     for module in ("publish", "publish_again"):
         name = f"kerhrm_paper.reporting.{module}.write_report"

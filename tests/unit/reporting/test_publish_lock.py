@@ -14,6 +14,7 @@ from refusals import refusal
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
+from kerhrm.files import write_text
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.publish_again import publish_again
 from kerhrm_paper.reporting.publish_lock import LOCK, publishing
@@ -127,7 +128,7 @@ def test_a_folder_is_held_until_it_is_put_back(tmp_path: Path, run: Run) -> None
 
     def failed() -> None:
         with publishing(target), restored_on_error(target):
-            (target / "new.csv").write_text("new")
+            write_text(target / "new.csv", "new")
             raise KerhrmError("the kernel died")
 
     with refusal("the kernel died"):
@@ -137,7 +138,7 @@ def test_a_folder_is_held_until_it_is_put_back(tmp_path: Path, run: Run) -> None
     before = contents(target)
     with publishing(target):
         with refusal("the kernel died"), restored_on_error(target):
-            (target / "new.csv").write_text("new")
+            write_text(target / "new.csv", "new")
             raise KerhrmError("the kernel died")
         with refusal("is at work in"):
             publish(run, target, root=ROOT)

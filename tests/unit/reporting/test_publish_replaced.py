@@ -1,6 +1,7 @@
 """A file of the user's is not replaced by one that is published."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -91,14 +92,74 @@ def test_a_file_of_the_users_in_a_presets_folder_stays(
         publish(paper, tmp_path / "published", root=ROOT)
 
 
-def test_a_link_of_the_users_stays(tmp_path: Path, run: Run) -> None:
+@pytest.mark.parametrize("name", [FIGURE, "claims.csv", "provenance.json"])
+def test_a_link_of_the_users_stays(tmp_path: Path, run: Run, name: str) -> None:
+    """A file in its place would not be seen where the link leads."""
     target = publish(run, tmp_path / "published", root=ROOT)
-    path = target / FIGURE
-    path.parent.mkdir()
-    path.symlink_to("nothing")
-    with refusal(UNKNOWN):
+    path = target / name
+    path.parent.mkdir(exist_ok=True)
+    elsewhere = tmp_path / "elsewhere"
+    if path.exists():
+        path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    with refusal(rf"{path} is a link, which publishing would replace by a file; move"):
         publish(with_figure(run), target, root=ROOT)
     assert path.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["claims.csv", "provenance.json", "report.html"])
+def test_a_pipe_in_the_place_of_a_file_is_refused(
+    tmp_path: Path, run: Run, name: str
+) -> None:
+    target = publish(run, tmp_path / "published", root=ROOT)
+    (target / name).unlink()
+    os.mkfifo(target / name)
+    with refusal(f"{target / name} is a pipe, not a file"):
+        publish(run, target, root=ROOT)
+
+
+def test_what_publishing_does_not_write_may_be_anything(
+    tmp_path: Path, run: Run
+) -> None:
+    """Nothing is copied of it, which a pipe, or a link in a circle, would not end."""
+    target = publish(run, tmp_path / "published", root=ROOT)
+    os.mkfifo(target / "pipe")
+    (target / "circle").symlink_to(".")
+    (target / "nothing").symlink_to("nothing")
+    publish(run, target, root=ROOT)
+    assert (target / "circle").is_symlink()
+
+
+@pytest.mark.parametrize("tables", [[], ["table1"]])
+def test_costs_that_were_edited_stay(
+    tmp_path: Path, run: Run, tables: list[str]
+) -> None:
+    target = publish(run, tmp_path / "published", root=ROOT)
+    path = target / "costs.tsv"
+    content = path.read_text()
+    path.write_text(f"{content}train\tmine\t1\t1\n")
+    with refusal(f"{path} has changed since it was published; restore it: git check"):
+        publish(run, target, tables, ROOT)
+    path.write_text(content)
+    publish(run, target, tables, ROOT)
+
+
+@pytest.mark.parametrize("content", ["mine", "rule\tplace\tseconds\tmemory_mb\tx\n"])
+def test_costs_without_a_note_are_read(tmp_path: Path, run: Run, content: str) -> None:
+    """They were published before costs had a digest in the record."""
+    target = publish(run, tmp_path / "published", root=ROOT)
+    record = json.loads((target / "provenance.json").read_text())
+    del record["files"]["costs.tsv"]
+    (target / "provenance.json").write_text(json.dumps(record))
+    path = target / "costs.tsv"
+    before = path.read_text()
+    path.write_text(content)
+    columns = "rule, place, seconds, memory_mb"
+    with refusal(rf"{path} is damaged \(its columns must be {columns}; got '.*; rest"):
+        publish(run, target, root=ROOT)
+    assert path.read_text() == content
+    path.write_text(before)
+    publish(run, target, root=ROOT)
 
 
 def test_what_is_computed_again_replaces_nothing_of_the_users(

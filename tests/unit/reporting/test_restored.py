@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from folders import contents
 from refusals import refusal
 
 from kerhrm.errors import KerhrmError
+from kerhrm.files import write_text
 from kerhrm_paper.reporting.restored import restored_on_error
 
 
@@ -28,9 +30,8 @@ def test_a_folder_is_put_back_where_it_cannot_be_removed(tmp_path: Path) -> None
 
     def stopped() -> None:
         with restored_on_error(target):
-            changed.write_text("after")
-            (target / "new").mkdir()
-            (target / "new" / "file.csv").write_text("new")
+            write_text(target / "tables" / "changed.csv", "after")
+            write_text(target / "new" / "file.csv", "new")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -60,7 +61,7 @@ def test_a_folder_that_cannot_be_put_back_has_a_copy(
 
     def publish_nothing() -> None:
         with restored_on_error(target):
-            file.write_text("after")
+            write_text(file, "after")
             monkeypatch.setattr("kerhrm.files.os.replace", full)
             raise KerhrmError("the disk is full")
 
@@ -69,3 +70,71 @@ def test_a_folder_that_cannot_be_put_back_has_a_copy(
     (copy,) = copies.glob("*/before/table.csv")
     assert copy.read_text() == "before"
     assert str(copy.parent) in str(error.value)
+
+
+def test_what_the_user_writes_meanwhile_stays(tmp_path: Path) -> None:
+    """Files of other names, and the user's later version of a file."""
+    target = tmp_path / "published"
+    readme = target / "README.md"
+    write_text(readme, "before")
+    write_text(target / "table.csv", "before")
+    (target / "figures").mkdir()
+
+    def stopped() -> None:
+        with restored_on_error(target):
+            for _ in range(2):
+                write_text(target / "table.csv", "after")
+            write_text(target / "figures" / "table.png", "after")
+            write_text(target / "scores" / "table.csv", "after")
+            write_text(target / "claims.csv", "after")
+            readme.write_text("edited")
+            (target / "notes.txt").write_text("the user's")
+            (target / "scores" / "notes.txt").write_text("the user's")
+            (target / "claims.csv").write_text("the user's")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert contents(target) == {
+        target / "table.csv": b"before",
+        readme: b"edited",
+        target / "notes.txt": b"the user's",
+        target / "scores" / "notes.txt": b"the user's",
+        target / "claims.csv": b"the user's",
+    }
+    assert (target / "figures").is_dir()
+
+
+def test_the_earlier_version_of_a_file_edited_meanwhile_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(copies))
+    target = tmp_path / "published"
+    file = target / "table.csv"
+    write_text(file, "before")
+
+    def stopped() -> None:
+        with restored_on_error(target):
+            write_text(file, "after")
+            file.write_text("edited")
+            raise KerhrmError("the kernel died")
+
+    with refusal(f"{file}: edited while publishing, which failed") as error:
+        stopped()
+    (copy,) = copies.glob("*/before/table.csv")
+    assert copy.read_text() == "before"
+    assert str(copy.parent) in str(error.value)
+    assert file.read_text() == "edited"
+
+
+def test_a_file_has_its_mode_again(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("before")
+    file.chmod(0o600)
+    with refusal("the kernel died"), restored_on_error(tmp_path):
+        write_text(file, "after")
+        raise KerhrmError("the kernel died")
+    assert file.read_text() == "before"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
