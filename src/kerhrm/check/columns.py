@@ -10,8 +10,8 @@ from pandas.api import types
 from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm.options import Task
 from kerhrm.tables.almost import almost_dates, almost_numbers
-from kerhrm.tables.cells import EXACT, is_text
-from kerhrm.tables.columns import column_values
+from kerhrm.tables.cells import is_text
+from kerhrm.tables.columns import check_distinct, column_values
 from kerhrm.tables.csv import check_name, column_name, column_names
 from kerhrm.tables.dates import date_options
 from kerhrm.tables.index import first_row
@@ -138,7 +138,7 @@ def read_target(y: pd.Series, n_empty: int) -> pd.Series:
     if types.is_bool_dtype(y):
         return y.astype(bool)
     if types.is_numeric_dtype(y):
-        return _numeric_target(y, what)
+        return _numeric_target(y)
     if n_labels > 2:
         labels = [str(label) for label in y.unique()]
         shown = listed(labels)
@@ -180,20 +180,19 @@ def task_of(y: pd.Series, task: str | None) -> Task:
     raise KerhrmError(problem, suggest(str(task), ["classification", "regression"]))
 
 
-def _numeric_target(y: pd.Series, what: str) -> pd.Series:
-    """A target of numbers as NumPy's; refuse those that float64 cannot hold."""
-    if types.is_integer_dtype(y):
-        largest = max(abs(int(y.min())), int(y.max()))
-        if largest > EXACT:
-            problem = f"{what} that float64 can tell apart"
-            problem += "; got whole numbers beyond 2^53"
-            raise KerhrmError(problem, "subtract their least value")
+def _numeric_target(y: pd.Series) -> pd.Series:
+    """A target of numbers as NumPy's; refuse those that a regression cannot use."""
+    if is_regression(y):
+        check_distinct(y, f"the target {y.name!r}")
     infinite = np.isinf(y.astype(float))
     if infinite.any():
         problem = f"the target {y.name!r} must be finite; got {y[infinite].iloc[0]}"
         where = first_row(infinite, y)
         raise KerhrmError(f"{problem} in {where}", "leave such cells empty")
-    return y.astype("int64" if types.is_integer_dtype(y) else float)
+    if not types.is_integer_dtype(y):
+        return y.astype(float)
+    is_beyond = y.max() > np.iinfo(np.int64).max
+    return y.astype("uint64" if is_beyond else "int64")
 
 
 def read_auxiliary(table: pd.DataFrame) -> pd.DataFrame:

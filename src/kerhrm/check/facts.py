@@ -10,7 +10,7 @@ from kerhrm.check.table import CheckedTable
 from kerhrm.options import Task
 from kerhrm.tables.almost import almost_numbers
 from kerhrm.tables.cells import is_text
-from kerhrm.tables.columns import NAMES_ROWS, column_values
+from kerhrm.tables.columns import NAMES_ROWS, column_values, indistinct
 from kerhrm.tables.dates import digit_dates
 from kerhrm.tables.oddities import misread, missing_code, notes_of, oddities
 from kerhrm.tables.spelling import doubtful_words
@@ -82,6 +82,8 @@ def facts_of_columns(
         column = data.rows[name]
         if name in roles.drop:
             continue
+        if indistinct(column):  # labels or groups
+            column = column.astype(object).map(str, na_action="ignore")
         remarks: list[Any] = [notes.get(name), missing_code(column)]
         almost = almost_numbers(column) if is_text(column) else None
         if name in roles.auxiliary:

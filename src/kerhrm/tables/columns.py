@@ -138,15 +138,20 @@ def _numbers(column: pd.Series) -> np.ndarray:
         numbers = pd.to_numeric(cells, errors="coerce")
         _check_kind(column, numbers, "numbers")
         column = numbers
-    if indistinct(column):
-        problem = f"{where} has integers too large for float64 to tell apart"
-        raise KerhrmError(problem, "subtract the column's minimum")
+    check_distinct(column, where)
     values = column.astype(float).to_numpy()
     missing = np.isnan(values)
     known = np.where(missing, 0.0, values)
     column_of_numbers = known[:, None]
     check_values(column_of_numbers, [where], column)
     return values
+
+
+def check_distinct(column: pd.Series, what: str) -> None:
+    """Refuse whole numbers, of ``what``, of several of which float64 makes one."""
+    if indistinct(column):
+        problem = f"{what} has integers too large for float64 to tell apart"
+        raise KerhrmError(problem, "subtract its least value")
 
 
 def indistinct(column: pd.Series) -> bool:

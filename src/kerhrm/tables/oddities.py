@@ -8,7 +8,7 @@ import pandas as pd
 
 from kerhrm.tables.almost import almost_dates, almost_numbers
 from kerhrm.tables.cells import is_text
-from kerhrm.tables.columns import column_values
+from kerhrm.tables.columns import column_values, indistinct
 from kerhrm.tables.copies import repeated
 from kerhrm.tables.cures import OPTIONS, Cures
 from kerhrm.tables.dates import date_options, digit_dates
@@ -103,12 +103,12 @@ def is_regression(y: pd.Series) -> bool:
 
 
 def as_labels(y: pd.Series) -> pd.Series:
-    """Labels, of which numbers with decimals are text.
+    """Labels, of which numbers with decimals, or too large for float64, are text.
 
-    scikit-learn takes 1.5 and 2.5 for a regression's.
+    scikit-learn takes 1.5 and 2.5 for a regression's; float64 makes one label of two.
     """
     has_decimals = y.dtype.kind == "f" and (y % 1 != 0).any()
-    return y.astype(str) if has_decimals else y
+    return y.astype(str) if has_decimals or indistinct(y) else y
 
 
 def _odd(column: pd.Series, kind: str, values: np.ndarray, cures: Cures) -> str | None:

@@ -266,7 +266,7 @@ def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(dtype: str) ->
     for X in tables:
         if X["c"].dtype == float:
             continue
-        with refusal(r"'c' has integers .* subtract the colu"):
+        with refusal(r"'c' has integers .* subtract its least"):
             table_encoder().fit(X)
     encoder = table_encoder().fit(table(CODES))
     text = table(codes.astype(str))
