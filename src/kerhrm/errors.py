@@ -47,7 +47,7 @@ def shown(value: object, length: int = 60) -> str:
         value = value.item()  # type: ignore[attr-defined]
     try:
         text = repr(value)
-    except Exception:  # of foreign code
+    except BaseException:  # of foreign code, as SystemExit
         text = f"a {type(value).__name__}"
     return shortened(text, length)
 
@@ -82,14 +82,16 @@ def escaped(text: str) -> str:
 def described(error: BaseException, length: int = 200) -> str:
     """Type and text of an error that foreign code raises, on one line.
 
-    The type alone where there is no text, or ``__str__`` fails.
+    The type alone where there is no text, or ``__str__`` fails.  Signs that are not
+    seen, as those that control a terminal, are written out.
     """
     name = type(error).__name__
     try:
-        text = str(error)
-    except Exception:
-        text = ""
-    return shortened(f"{name}: {text}" if text else name, length)
+        words = str(error).split()
+    except BaseException:  # as SystemExit: what an error says ends nothing
+        words = []
+    text = " ".join([f"{name}:", *words]) if words else name
+    return shortened(escaped(text), length)
 
 
 def line_in(file: str, error: BaseException) -> str:

@@ -93,11 +93,20 @@ class BreakEven:
             whatever = f"whatever share {self.environment} has"
             return f"ERM predicts better {whatever} {of_end}"
         than = "more" if self.side == "above" else "less"
-        text = f"KerHRM predicts better than ERM if {than} than {self.share:.0%}"
+        text = f"KerHRM predicts better than ERM if {than} than {_percent(self.share)}"
         text += f" of new rows belong to {self.environment}"
         if self.several:
             text += " and the others keep their mix"
         return f"{text} ({interval}; {self.now:.0%} of these rows do)"
+
+
+def _percent(share: float) -> str:
+    """A share between 0 and 1, neither of which it is rounded to."""
+    for digits in range(16):
+        text = f"{share:.{digits}%}"
+        if 0 < float(text.removesuffix("%")) < 100:
+            break
+    return text
 
 
 def share_above(smaller: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -141,6 +150,8 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     members = counts[:, smallest]
     others = counts.sum(1) - members
     difference = losses.kerhrm - losses.erm
+    magnitude = np.abs(losses.kerhrm) + np.abs(losses.erm)
+    difference = np.where(np.abs(difference) <= ROUNDING * magnitude, 0.0, difference)
     of_members = members * difference
     of_others = others * difference
     parts = np.column_stack([members, of_members, others, of_others])
@@ -157,7 +168,7 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     names = environment_names(len(sizes))
     total = sizes.sum()
     now = sizes[smallest] / total
-    size_of_losses = counts.sum(1) @ (np.abs(losses.kerhrm) + np.abs(losses.erm))
+    size_of_losses = counts.sum(1) @ magnitude
     return BreakEven(
         environment=names[smallest],
         share=share,

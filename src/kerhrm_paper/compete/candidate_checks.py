@@ -4,8 +4,11 @@ called after?"""
 import json
 from typing import Any
 
-from kerhrm.errors import KerhrmError, shown
+from pydantic_core import PydanticSerializationError
+
+from kerhrm.errors import KerhrmError, described, shown
 from kerhrm.methods.base import Method
+from kerhrm.options import Options
 from kerhrm_paper.config.nameable import Schema, nameable
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.config.strict_yaml import Tree
@@ -24,8 +27,8 @@ ORDINALS = (
 CANDIDATES = len(ORDINALS)
 #: hint for candidates that a folder cannot be called after
 NAMEABLE = (
-    "let candidates differ in finite numbers, short texts, truth values or lists of "
-    "them, from which train builds what it needs"
+    "let candidates differ in finite numbers, lists of them, truth values or short "
+    "texts of A-Z, a-z, 0-9, full stops, _ and -, from which train builds what it needs"
 )
 
 
@@ -35,6 +38,18 @@ def _check_nameable(options: Tree, schema: Schema) -> None:
         if key not in schema:
             problem = f"option {key} has values that cannot stand in a folder's name"
             raise KerhrmError(problem)
+
+
+def _values(options: Options, where: str) -> Tree:
+    """Values of options as files have them; KerhrmError for objects."""
+    try:
+        return options.model_dump(mode="json")
+    except PydanticSerializationError as error:
+        problem = f"{where}options cannot be written to a file ({described(error)})"
+        hint = "give numbers, texts, truth values or lists of them"
+        raise KerhrmError(
+            problem, f"{hint}, from which train builds the rest"
+        ) from error
 
 
 def check_candidates(candidates: Any, method: Method) -> None:
@@ -54,7 +69,7 @@ def check_candidates(candidates: Any, method: Method) -> None:
         which = f"the {ORDINALS[number]} one"
         where = f"{which}: "
         parsed = method.options.parse(candidate, where=where)
-        values = parsed.model_dump(mode="json")
+        values = _values(parsed, where)
         given = {key: values[key] for key in candidate}
         if len(candidates) == 1:  # its options are those of the learner itself
             continue

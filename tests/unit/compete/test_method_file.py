@@ -14,7 +14,7 @@ from refusals import refusal
 
 from kerhrm import NetworkOptions, build
 from kerhrm.cli import main
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, described
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.compete.configuration import Shipped
 from kerhrm_paper.compete.contest import write_template
@@ -223,7 +223,7 @@ def test_candidates_differ_in_what_a_folder_can_be_called(write: Write) -> None:
     assert (
         "the first one: option kind has values that cannot stand in a folder's" in line
     )
-    assert "let candidates differ in finite numbers, short texts" in line
+    assert "let candidates differ in finite numbers, lists of them" in line
     infinite = TEMPLATE.replace("PositiveFloat =", "float =")
     infinite = infinite.replace(
         CANDIDATES, "CANDIDATES = [{}, {'learning_rate': float('inf')}]"
@@ -231,6 +231,37 @@ def test_candidates_differ_in_what_a_folder_can_be_called(write: Write) -> None:
     line = refused(write(infinite))
     assert "the second one: my_method: learning_rate=inf" in line
     assert "let candidates differ in finite numbers" in line
+
+
+@pytest.mark.parametrize("text", ["é", "x=1", "a/b", ""])
+def test_the_signs_of_texts_are_named(write: Write, text: str) -> None:
+    named = TEMPLATE.replace(
+        "    share:", '    extra: str = option("a", "")\n    share:'
+    )
+    candidates = f"CANDIDATES = [{{}}, {{'extra': {text!r}}}]"
+    line = refused(write(named.replace(CANDIDATES, candidates)))
+    assert "short texts of A-Z, a-z, 0-9, full stops, _ and -," in line
+
+
+@pytest.mark.parametrize("others", ["", ", {}"])
+def test_candidates_are_no_objects(write: Write, others: str) -> None:
+    text = TEMPLATE.replace(
+        "    share:", '    extra: object = option("a", "")\n    share:'
+    )
+    candidates = f"CANDIDATES = [{{'extra': object()}}{others}]"
+    line = refused(write(text.replace(CANDIDATES, candidates)))
+    assert "the first one: options cannot be written to a file" in line
+
+
+def test_an_error_without_a_usable_text_is_its_type(write: Write) -> None:
+    failing = (
+        "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit(3)"
+    )
+    line = refused(write(f"{failing}\n\n\nraise Odd\n"))
+    assert line.endswith("line 6: Odd; correct it")
+    assert described(ValueError(" \n ")) == "ValueError"
+    escapes = "\x1b[2J \u202e \ud800 é"
+    assert described(ValueError(escapes)) == r"ValueError: \x1b[2J \u202e \ud800 é"
 
 
 def test_a_single_candidate_may_have_any_option(write: Write) -> None:

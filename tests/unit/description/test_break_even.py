@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from kerhrm.description.break_even import Losses, break_even, share_above
+from kerhrm.description.break_even import (
+    BreakEven,
+    Losses,
+    break_even,
+    share_above,
+)
 from kerhrm.description.power import STANDARD_ERRORS, smallest_changes
 
 
@@ -123,6 +128,24 @@ def test_who_is_better_now_follows_from_all_losses(
     assert found is not None
     assert found.better == better
     assert text in str(found)
+
+
+def test_rounding_is_no_difference() -> None:
+    random = np.random.default_rng(0)
+    equal = by_environment((320, 0.0), (80, 0.0))
+    noise = 1e-15 * random.normal(size=len(equal.erm))
+    found = break_even(replace(equal, kerhrm=equal.erm * (1 + noise)))
+    assert found == break_even(equal)
+    assert "KerHRM and ERM predict equally well at any share" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.999999998, "99.9999998%"), (5e-7, "0.00005%"), (0.004, "0.4%"), (0.5, "50%")],
+)
+def test_no_share_is_rounded_to_all_or_none(share: float, text: str) -> None:
+    found = BreakEven("environment 1", share=share, low=0.0, high=1.0, now=0.5)
+    assert f"if more than {text} of new rows" in str(found)
 
 
 def test_of_several_environments_the_others_keep_their_mix() -> None:
