@@ -10,21 +10,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kerhrm.errors import KerhrmError, similar, suggest
-from kerhrm.files import visible_files
-from kerhrm_paper.config.fields import check_name
+from kerhrm.errors import FileError, KerhrmError, suggest
 from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown_path
 from kerhrm_paper.config.tries import without_replaced
+from kerhrm_paper.config.yaml_files import (
+    FILES,
+    FOLDERS,
+    PRESETS,
+    check_read,
+    named_files,
+)
+from kerhrm_paper.runs.arrays import restoring
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 Layer = tuple[str, Key, Tree]  #: a file: its name, its place, its content
 ABSENT: Any = object()  #: value of a key that no file gives
-FOLDERS = ("data", "tables", "selected")  #: of ``config/``, with a file for each name
-FILES = ("learners", "choices", "labels")  #: of ``config/``, with all names
-#: files of ``config/`` beside them, of which others than this module read some
-OTHERS = ("config", "endpoints", "paper_values", "real_tables")
-PRESETS = "presets"  #: folder of ``config/``
-YAML = (".yaml", ".yml")
+NEEDED = ("data", "tables")  #: folders of ``config/`` that must not be empty
 
 
 class PlacedError(KerhrmError):
@@ -153,10 +154,10 @@ def read_sources(
     Those of :data:`FOLDERS` and :data:`FILES` stand in different places of the tree;
     then come ``config.yaml``, the preset, further files and the command line.
     """
-    _check_read(folder, files)
+    check_read(folder, files)
     sources = Sources()
     for name in FOLDERS:
-        for path in _files(folder / name):
+        for path in named_files(folder / name):
             place = (name, path.stem)
             layer = _read(path, place)
             sources.layers.append(layer)
@@ -185,12 +186,29 @@ def read_sources(
     layer = _read_preset(known_presets[preset])
     sources.layers.insert(preset_at, layer)
     sources.preset_at = preset_at
+    _check_needed(sources, folder)
     return sources
 
 
+def _check_needed(sources: Sources, folder: Path) -> None:
+    """Refuse a ``config/`` without a name in a folder that must not be empty."""
+    for name in NEEDED:
+        if not sources.names(name):
+            raise _absent(folder / name)
+
+
+def _absent(folder: Path) -> FileError:
+    """Error of a folder of ``config/`` that is not there, or has no files."""
+    problem = f"{shown_path(folder)} has no file NAME.yaml"
+    return FileError(problem, restoring(shown_path(folder)))
+
+
 def presets(folder: Path) -> dict[str, Path]:
-    """Files of the presets, by name."""
-    return {path.stem: path for path in _files(folder / PRESETS)}
+    """Files of the presets, by name; KerhrmError if there is none."""
+    files = {path.stem: path for path in named_files(folder / PRESETS)}
+    if not files:
+        raise _absent(folder / PRESETS)
+    return files
 
 
 def _check_no_preset(folder: Path, further: list[Path]) -> None:
@@ -202,50 +220,6 @@ def _check_no_preset(folder: Path, further: list[Path]) -> None:
         if file.parent == folder_of_presets.resolve():
             problem = f"{shown_path(path)}: this is a preset"
             raise KerhrmError(problem, f"write --config preset={file.stem}")
-
-
-def _check_read(folder: Path, further: list[Path]) -> None:
-    """Refuse a YAML file of ``config/`` that would not be read."""
-    given = [path.resolve() for path in further]
-    known = (*FILES, *OTHERS)
-    for path in _all_below(folder):
-        top, *below = path.relative_to(folder).parts
-        is_yaml = path.suffix.lower() in YAML and path.is_file()
-        is_known = path.suffix == ".yaml" and path.stem in known and not below
-        if not is_yaml or is_known or top in (*FOLDERS, PRESETS):
-            continue
-        if path.resolve() not in given:
-            problem = f"{shown_path(path)}: a file of this name is not read"
-            raise KerhrmError(problem, _place(folder.name, top, path))
-
-
-def _all_below(folder: Path, seen: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """All that lies below a folder, also behind links to folders, which no pattern
-    enters; ``seen`` are the folders that the links have led through."""
-    seen |= {folder.resolve()}
-    for path in visible_files(folder, "**/*"):
-        yield path
-        is_link = path.is_symlink() and path.is_dir()
-        if is_link and path.resolve() not in seen:
-            yield from _all_below(path, seen)
-
-
-def _place(config: str, top: str, path: Path) -> str:
-    """Where the content of a file belongs that is not read.
-
-    ``top`` is its name, or that of its folder in ``config``.
-    """
-    known = (*FILES, *OTHERS)
-    if top == path.name:
-        name = similar(path.stem, known)
-        if name:
-            return f"call it {config}/{name}.yaml"
-        return f"move it out of {config}/, and name it after --configfile"
-    if top in known:
-        return f"write what it says in {config}/{top}.yaml"
-    folder = similar(top, (*FOLDERS, PRESETS))
-    folders = " or ".join((*FOLDERS, PRESETS))
-    return f"move it to {config}/{folder or folders}"
 
 
 def _read(path: Path, place: Key = ()) -> Layer:
@@ -273,26 +247,3 @@ def _read_preset(path: Path) -> Layer:
         problem = f"{name}: preset: a preset must not name another one"
         raise KerhrmError(problem, "delete the key preset")
     return layer
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files ``NAME.yaml`` of a folder, hidden ones left out.
-
-    Raises KerhrmError for a YAML file that would not be read, or has no name.
-    """
-    for path in _all_below(folder):
-        is_yaml = path.suffix.lower() in YAML
-        is_in_folder = path.parent == folder
-        is_read = is_in_folder and path.suffix == ".yaml"
-        if is_yaml and path.is_file() and not is_read:
-            problem = f"{shown_path(path)}: a file of this name is not read"
-            hint = f"call it {folder.name}/{path.stem}.yaml"
-            raise KerhrmError(problem, hint)
-    files = visible_files(folder, "*.yaml")
-    for path in files:
-        try:
-            check_name(path.stem)
-        except ValueError as error:
-            problem = f"{shown_path(path)}: {error}"
-            raise KerhrmError(problem, "rename the file") from error
-    return files

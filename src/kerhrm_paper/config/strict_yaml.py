@@ -3,6 +3,7 @@
 It has plain values only: no surprises of YAML 1.1, no tags, no bombs.
 """
 
+import errno
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,10 +13,12 @@ from typing import Any
 import yaml
 
 from kerhrm.errors import FileError, KerhrmError, shortened
+from kerhrm.files import CURES, check_regular
 
 Tree = dict[str, Any]
 MAX_VALUES = 50_000  #: of a file, aliases counted as often as they stand
 MAX_DEPTH = 50
+GIVE_PATH = "give the path of a YAML file"
 #: keys of the target own_table
 OWN_KEYS = (
     "csv",
@@ -113,6 +116,7 @@ def read_yaml(path: Path) -> Tree:
     values and aliases of them.
     """
     name = shown_path(path)
+    check_regular(name, GIVE_PATH)
     try:
         content = parse(path.read_text(encoding="utf-8-sig"))
     except KerhrmError as error:
@@ -130,7 +134,12 @@ def _unreadable(name: str, error: Exception) -> KerhrmError:
     """Error of a file that is no YAML, in one line with the number of its line."""
     if isinstance(error, OSError):
         problem = f"{name}: {error.strerror or error}"
-        return FileError(problem, "give the path of a YAML file")
+        hint = CURES.get(error.errno or 0)
+        if error.errno == errno.ENOENT:
+            is_link = os.path.islink(name)
+            hint = "correct this link, or delete it" if is_link else None
+        hint = hint or GIVE_PATH
+        return FileError(problem, hint)
     if isinstance(error, UnicodeDecodeError):
         problem = f"{name}: is not in UTF-8: {error.reason} at byte {error.start}"
         return KerhrmError(problem, "save it as UTF-8")

@@ -1,6 +1,10 @@
 """No YAML file of ``config/`` is passed over, and no preset is a further file."""
 
+import errno
+import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from refusals import refusal
@@ -10,14 +14,15 @@ from kerhrm_paper.config.config import load_config
 
 FOLDERS = "data or tables or selected or presets"
 UNREAD = {
-    "config.yml": "call it config/config.yaml",
+    "config.yml": "write what it says in config/config.yaml, and delete it",
     "labels.yml": "call it config/labels.yaml",
-    "Learners.yaml": "call it config/learners.yaml",
-    "choice.yaml": "call it config/choices.yaml",
+    "Learners.yaml": "write what it says in config/learners.yaml, and delete it",
+    "choice.yaml": "write what it says in config/choices.yaml, and delete it",
     "endpoints.YAML": "call it config/endpoints.yaml",
     "mine.yaml": "move it out of config/, and name it after --configfile",
     "learners/mine.yaml": "write what it says in config/learners.yaml",
-    "table/x.yaml": "move it to config/tables",
+    "table/x.yaml": "move it to config/tables$",
+    "table/one.yaml": "move it to config/tables under another name",
     "preset/deep/x.yml": "move it to config/presets",
     "zzz/x.yaml": f"move it to config/{FOLDERS}",
 }
@@ -33,6 +38,17 @@ def test_a_file_that_is_not_read_is_refused(load: Load, name: str) -> None:
         load()
     path.write_text("{}")
     load_config({}, [path], Path())  # --configfile reads it
+
+
+@pytest.mark.parametrize("name", ["one.yml", "deep/one.yaml"])
+def test_no_hint_lets_a_file_replace_another(load: Load, name: str) -> None:
+    load()
+    path = Path("config/tables", name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{}")
+    taken = "move it away, or call it otherwise: tables/one.yaml is another file"
+    with refusal(f"{path}: a file of this name is not read; {taken}"):
+        load()
 
 
 @pytest.mark.parametrize(
@@ -103,3 +119,70 @@ def test_a_preset_is_no_further_file(load: Load, tmp_path: Path) -> None:
             else:
                 with refusal("this is a preset; write --config preset=small"):
                     load_config({}, files, Path())
+
+
+def read() -> None:
+    """Read the small configuration that is written in this folder."""
+    load_config({}, [], Path())
+
+
+def test_a_yaml_file_is_a_regular_file(load: Load) -> None:
+    """Reading a pipe waits until somebody writes to it."""
+    load()
+    path = Path("config/tables/zz.yaml")
+    os.mkfifo(path)
+    with refusal(f"{path} is a pipe, not a file; give the path of a YAML file"):
+        read()
+    path.rename("pipe")
+    with refusal("pipe is a pipe, not a file"):
+        load_config({}, ["pipe"], Path())
+    path.mkdir()
+    with refusal(f"{path}: is a folder; move it away: tables/ holds files NAME.yaml"):
+        read()
+    path.rmdir()
+    for where, told in (
+        ("nothing", "No such file or directory; correct this link, or delete it"),
+        (path.name, "Too many levels of symbolic links; correct its links, which"),
+    ):
+        path.symlink_to(where)
+        with refusal(f"{path}: {told}"):
+            read()
+        path.unlink()
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_file_that_may_not_be_read_is_made_readable(
+    load: Load, monkeypatch: pytest.MonkeyPatch, is_folder: bool
+) -> None:
+    """Root may read all files, so that the system refuses in a user's place: a file,
+    or all of a folder that can be listed only."""
+    load()
+    look = os.stat
+
+    def refused(file: Any, *_: Any, **__: Any) -> Any:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+
+    def listed_only(file: Any, *words: Any, **more: Any) -> Any:
+        if is_folder and "tables/" in str(file):
+            refused(file)
+        return look(file, *words, **more)
+
+    def text_of(path: Path, **more: Any) -> str:
+        if "tables/" in str(path):
+            refused(path)
+        with path.open(**more) as file:
+            return file.read()
+
+    monkeypatch.setattr(Path, "read_text", text_of)
+    monkeypatch.setattr(os, "stat", listed_only)
+    with refusal("config/tables/one.yaml: Permission denied; make it readable, and th"):
+        read()
+
+
+@pytest.mark.parametrize("name", ["data", "tables", "presets"])
+def test_a_folder_that_is_gone_is_restored(load: Load, name: str) -> None:
+    load()
+    shutil.rmtree(f"config/{name}")
+    told = rf"config/{name} has no file NAME\.yaml; restore it: git checkout config/"
+    with refusal(told):
+        read()
