@@ -160,7 +160,7 @@ def _unreadable(path: Path) -> str:
         if path.is_dir():
             return "is a folder"
         if not path.is_file():
-            return "does not exist"
+            return "is a pipe or a device" if path.exists() else "does not exist"
     except OSError as error:
         return str(error.strerror)
     is_readable = os.access(path, os.R_OK)

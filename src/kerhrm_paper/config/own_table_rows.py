@@ -144,7 +144,8 @@ def _check_every_group(
 ) -> None:
     """Refuse rows without a group, whose errors would stand nowhere.
 
-    The file may have words in these rows that were read as missing: ``absent``.
+    The column may have words that were read as missing, in these rows or in those
+    without a target: ``absent``.
     """
     is_missing = column.isna()
     if not is_missing.any():
@@ -155,7 +156,8 @@ def _check_every_group(
     hint = "give each row a group, or leave group out"
     if absent:
         words = listed(absent)
-        problem = f"{problem}: {words} there is read as missing"
+        # in which rows is not known, and rows without a target do not count
+        problem = f"{problem}; {words} in the column is read as missing, too"
         hint = f"write a word as 'other' for {words}, and {hint}"
     raise KerhrmError(problem, hint)
 

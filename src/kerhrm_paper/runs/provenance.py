@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import File, write_text
+from kerhrm.files import File, check_regular, write_text
 from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin
 
@@ -39,6 +39,7 @@ def read(run: Path, name: str) -> dict[str, Any] | None:
     """Record of a file of the run; None if it has none that can be read."""
     path = run / PROVENANCE / f"{name}.json"
     try:
+        check_regular(path)
         text = path.read_text(encoding="utf-8")
         record = json.loads(text)
         noted = record.keys()

@@ -325,8 +325,8 @@ def test_rows_without_a_group_are_refused_at_once(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["None", "5"], "'None' there is read as missing; write a word as 'other'"),
-        (["west", "n/a"], "'n/a' there is read as missing; write a word"),
+        (["None", "5"], "'None' in the column is read as missing, too; write a word"),
+        (["west", "n/a"], "'n/a' in the column is read as missing, too; write"),
         (["west", ""], "the first is index 1; give each row a group"),
     ],
 )
@@ -342,6 +342,17 @@ def test_words_that_are_read_as_missing_are_named(
     known = table["g"].replace(["None", "n/a", ""], "other")
     table.assign(g=known).to_csv(csv, index=False)
     check_file(keys)
+
+
+def test_a_word_of_a_row_without_a_target_is_not_blamed(csv: str) -> None:
+    """It stands in row 5, and row 2 is the one that is empty."""
+    table = pd.DataFrame({"a": range(60), "y": np.arange(60.0) ** 2, "g": "west"})
+    table.loc[2, "g"] = None
+    table.loc[5, ["y", "g"]] = None, "NA"
+    table.to_csv(csv, index=False)
+    told = "the first is index 2; 'NA' in the column is read as missing, too"
+    with refusal(f"^group=g is empty in 1 row, {told}"):
+        check_file(read(csv, target="y", group="g"))
 
 
 def test_a_cell_is_named_by_its_row_in_the_file(csv: str) -> None:
