@@ -1,5 +1,6 @@
 """Keys of your own table: read as they are, or refused in one line."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,13 @@ def test_a_wrong_value_is_refused_with_its_key(
         read(**{"csv": csv, key: value})
     message = str(error.value)
     assert len(message.splitlines()) == 1
+
+
+def test_a_pipe_is_no_file_of_a_table(csv: str) -> None:
+    """Several jobs read it."""
+    os.mkfifo("pipe.csv")
+    with refusal("csv=pipe.csv: it is a pipe or a device; give the path of a CSV file"):
+        read("pipe.csv")
 
 
 def test_numbers_are_names_and_a_name_is_a_list(csv: str) -> None:

@@ -1,5 +1,6 @@
 """Records of files: what a job refuses, and what is missing."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,6 +35,18 @@ def test_a_record_tells_what_a_file_was_made_of(tmp_path: Path) -> None:
     assert provenance.read(tmp_path, "nothing") is None
     (tmp_path / "provenance/d.json").write_text("{")
     assert provenance.read(tmp_path, "d") is None
+
+
+def test_a_pipe_is_no_record_and_no_file(tmp_path: Path) -> None:
+    """Opening one waits until somebody writes to it."""
+    made(tmp_path)
+    record = tmp_path / "provenance/d.json"
+    record.unlink()
+    os.mkfifo(record)
+    assert provenance.read(tmp_path, "d") is None
+    os.mkfifo(tmp_path / "pipe")
+    with refusal("pipe is a pipe, not a file; delete it and run again"):
+        provenance.digest(tmp_path / "pipe")
 
 
 def test_a_changed_file_is_refused(tmp_path: Path) -> None:
