@@ -152,8 +152,9 @@ def publish(
         than the run has now; if a table holds stand-ins for real data, a failed cell or
         other options than the preset's; if Snakemake is at work in the run, or it is
         one of ``kerhrm compete``; if the folder holds other files than published ones,
-        or some that were edited, or one of the user's would be replaced; if another
-        process publishes there.  After any error the folder is as it was.
+        or some that were edited, or a link or a file of the user's would be replaced;
+        if another process publishes there.  After any error the files that were written
+        are as they were before.
     """
     preset = run.preset()
     is_whole = not tables and preset == PUBLISHED
