@@ -94,8 +94,8 @@ def shift(cells: pd.DataFrame) -> Figure:
             unused.remove()
         for axis, panel in zip(grid.flat, panels, strict=False):
             (title, variant), of_panel = panel
-            for share in set(of_panel["share"]):
-                axis.axvline(share, **SHARE)
+            shares = of_panel["share"].unique()
+            axis.vlines(shares, 0, 1, transform=axis.get_xaxis_transform(), **SHARE)
             _draw_levels(axis, of_panel)
             ends = _draw_curves(axis, of_panel, every_look)
             words = _variant_title(variant, WIDE if is_one else TITLE)
