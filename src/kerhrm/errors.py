@@ -47,6 +47,8 @@ def shown(value: object, length: int = 60) -> str:
         value = value.item()  # type: ignore[attr-defined]
     try:
         text = repr(value)
+    except KeyboardInterrupt:  # of the user, or a job's stop
+        raise
     except BaseException:  # of foreign code, as SystemExit
         text = f"a {type(value).__name__}"
     return shortened(text, length)
@@ -88,6 +90,8 @@ def described(error: BaseException, length: int = 200) -> str:
     name = type(error).__name__
     try:
         words = str(error).split()
+    except KeyboardInterrupt:  # of the user, or a job's stop
+        raise
     except BaseException:  # as SystemExit: what an error says ends nothing
         words = []
     text = " ".join([f"{name}:", *words]) if words else name

@@ -5,13 +5,14 @@ import ast
 import doctest
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kerhrm
-from kerhrm.errors import DeviceError, FileError, KerhrmError
+from kerhrm.errors import DeviceError, FileError, KerhrmError, described, shown
 
 SOURCE = Path(kerhrm.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -111,3 +112,19 @@ def test_public_names_have_an_example() -> None:
     assert listed - set(kerhrm.__all__) - NO_EXAMPLE <= names_in_examples()
     for name in set(kerhrm.__all__) - NO_EXAMPLE:
         assert "Examples\n" in (inspect.getdoc(getattr(kerhrm, name)) or ""), name
+
+
+@pytest.mark.parametrize("says", [described, shown])
+def test_an_interrupt_passes_while_an_error_is_described(
+    says: Callable[[Any], str],
+) -> None:
+    """Of the user, or of a job that is to stop."""
+
+    class Slow(Exception):
+        def __str__(self) -> str:
+            raise KeyboardInterrupt
+
+        __repr__ = __str__
+
+    with pytest.raises(KeyboardInterrupt):
+        says(Slow())

@@ -11,7 +11,7 @@ from kerhrm.errors import KerhrmError, shown, suggest
 from kerhrm.options import Task
 from kerhrm.tables.almost import almost_dates, almost_numbers
 from kerhrm.tables.cells import is_text
-from kerhrm.tables.columns import check_distinct, column_values
+from kerhrm.tables.columns import check_exact, column_values
 from kerhrm.tables.csv import check_name, column_name, column_names
 from kerhrm.tables.dates import date_options
 from kerhrm.tables.index import first_row
@@ -160,11 +160,11 @@ def task_of(y: pd.Series, task: str | None) -> Task:
 
     Raises KerhrmError if there is no such task, or it does not fit the target.
     """
-    numbers = types.is_numeric_dtype(y)
-    if task is None:
-        return "regression" if is_regression(y) else "classification"
-    if task == "regression":
-        if numbers:
+    if task is None and not is_regression(y):
+        return "classification"
+    if task in (None, "regression"):
+        if types.is_numeric_dtype(y):
+            check_exact(y, f"the target {y.name!r}")
             return "regression"
         labels = listed([str(label) for label in y.unique()])
         problem = f"the target {y.name!r} holds labels, {labels}, and a regression"
@@ -181,9 +181,7 @@ def task_of(y: pd.Series, task: str | None) -> Task:
 
 
 def _numeric_target(y: pd.Series) -> pd.Series:
-    """A target of numbers as NumPy's; refuse those that a regression cannot use."""
-    if is_regression(y):
-        check_distinct(y, f"the target {y.name!r}")
+    """A target of numbers as NumPy's; refuse those that are not finite."""
     infinite = np.isinf(y.astype(float))
     if infinite.any():
         problem = f"the target {y.name!r} must be finite; got {y[infinite].iloc[0]}"

@@ -81,7 +81,7 @@ class BreakEven:
 
     def __str__(self) -> str:
         share = f"share of {self.environment}"
-        interval = f"95 % interval {self.low:.0%} to {self.high:.0%}"
+        interval = f"95 % interval {_percent(self.low)} to {_percent(self.high)}"
         end = "least" if self.side == "above" else "largest"
         of_end = f"({interval} for the {end} share)"
         always, never = (0, 1) if self.side == "above" else (1, 0)
@@ -101,7 +101,9 @@ class BreakEven:
 
 
 def _percent(share: float) -> str:
-    """A share between 0 and 1, neither of which it is rounded to."""
+    """A share; one between 0 and 1 is rounded to neither."""
+    if share in (0, 1):
+        return f"{share:.0%}"
     for digits in range(16):
         text = f"{share:.{digits}%}"
         if 0 < float(text.removesuffix("%")) < 100:
@@ -154,7 +156,8 @@ def break_even(losses: Losses, seed: int = 0, draws: int = DRAWS) -> BreakEven |
     difference = np.where(np.abs(difference) <= ROUNDING * magnitude, 0.0, difference)
     of_members = members * difference
     of_others = others * difference
-    parts = np.column_stack([members, of_members, others, of_others])
+    sizes_of_losses = members * magnitude, others * magnitude
+    parts = np.column_stack([members, of_members, others, of_others, *sizes_of_losses])
     sums = parts.sum(0)
     share, side = break_even_share(*_means(sums))
     n = len(parts)
@@ -189,8 +192,13 @@ def _better(difference: float, size: float) -> Literal["KerHRM", "ERM", "neither
 
 
 def _means(sums: np.ndarray) -> tuple[float, float]:
-    """Mean differences in both parts, by sums of memberships and of differences."""
-    n_members, of_members, n_others, of_others = sums
+    """Mean differences in both parts, by sums of memberships, of differences and of
+    the sizes of losses; 0 where one is rounding."""
+    n_members, of_members, n_others, of_others, size_of_members, size_of_others = sums
+    if abs(of_members) <= ROUNDING * size_of_members:
+        of_members = 0.0
+    if abs(of_others) <= ROUNDING * size_of_others:
+        of_others = 0.0
     in_members = of_members / max(n_members, 1e-300)
     in_others = of_others / max(n_others, 1e-300)
     return float(in_members), float(in_others)

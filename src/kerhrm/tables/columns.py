@@ -154,6 +154,16 @@ def check_distinct(column: pd.Series, what: str) -> None:
         raise KerhrmError(problem, "subtract its least value")
 
 
+def check_exact(y: pd.Series, what: str) -> None:
+    """Refuse a target of whole numbers, ``what``, that float64 rounds."""
+    if not types.is_integer_dtype(y.dtype):
+        return
+    largest = max(abs(int(y.min())), int(y.max()))
+    if largest > EXACT:
+        problem = f"{what} has whole numbers beyond 2^53, which float64 rounds"
+        raise KerhrmError(problem, "subtract their least value")
+
+
 def indistinct(column: pd.Series) -> bool:
     """Whether float64 makes one number of several whole numbers of a column."""
     if not types.is_integer_dtype(column.dtype):

@@ -4,6 +4,7 @@ The files are merged in the order of :func:`read_sources`, and every key knows t
 that it comes from.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -163,11 +164,15 @@ def read_sources(
             sources.layers.append(layer)
     for name in FILES:
         path = folder / f"{name}.yaml"
-        if path.exists():
+        if os.path.lexists(path):
             layer = _read(path, (name,))
             sources.layers.append(layer)
     known_presets = presets(folder)
-    general = _read(folder / "config.yaml")
+    main = folder / "config.yaml"
+    if not os.path.lexists(main):
+        problem = f"{shown_path(main)}: No such file or directory"
+        raise FileError(problem, restoring(shown_path(main)))
+    general = _read(main)
     further = [_read(path) for path in files]
     command_line = ("--config", (), dict(overrides))
     if not any("preset" in content for _, _, content in (*further, command_line)):

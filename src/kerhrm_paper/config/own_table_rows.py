@@ -20,7 +20,7 @@ from kerhrm.files import quoted
 from kerhrm.given import LARGEST
 from kerhrm.options import Task
 from kerhrm.tables.cells import text_of
-from kerhrm.tables.columns import check_distinct, texts, without_names_of_rows
+from kerhrm.tables.columns import check_exact, texts, without_names_of_rows
 from kerhrm.tables.csv import read_names, read_table
 from kerhrm.tables.draws import draw_rows
 from kerhrm.tables.held_out import validation_size
@@ -214,7 +214,7 @@ def _check_target(keys: OwnTable, target: pd.Series) -> None:
         first = shown(text.iloc[0])
         raise KerhrmError(f"{must} numbers; got {first}", hint)
     if task == "regression":
-        check_distinct(target, f"target={keys.target}")
+        check_exact(target, f"target={keys.target}")
     if task == "classification" and n_values > 2:
         hint = "recode it, or choose a target= of two labels or of numbers"
         if is_regression(target):

@@ -116,7 +116,8 @@ def read_yaml(path: Path) -> Tree:
     values and aliases of them.
     """
     name = shown_path(path)
-    check_regular(name, GIVE_PATH)
+    if os.path.realpath(path) != os.devnull:  # which is an empty file
+        check_regular(name, GIVE_PATH)
     try:
         content = parse(path.read_text(encoding="utf-8-sig"))
     except KerhrmError as error:

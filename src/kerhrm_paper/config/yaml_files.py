@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kerhrm.errors import FileError, KerhrmError, similar
-from kerhrm.files import visible_files
+from kerhrm.files import check_regular, visible_files
 from kerhrm_paper.config.fields import check_name
 from kerhrm_paper.config.strict_yaml import shown_path
 
@@ -38,6 +38,7 @@ def named_files(folder: Path) -> list[Path]:
             problem = f"{shown_path(path)}: is a folder"
             hint = f"move it away: {folder.name}/ holds files NAME.yaml"
             raise FileError(problem, hint)
+        check_regular(shown_path(path), "move it away")
         try:
             check_name(path.stem)
         except ValueError as error:
@@ -61,11 +62,11 @@ def check_read(folder: Path, further: list[Path]) -> None:
 
 
 def _is_yaml(path: Path) -> bool:
-    """Whether a path has the ending of a YAML file, and is no folder.
+    """Whether a path is a file with the ending of a YAML file.
 
-    What cannot be looked at, as behind a link to nothing, counts as a file.
+    A link to nothing and a pipe are none: nothing would be lost with them.
     """
-    return path.suffix.lower() in YAML and not os.path.isdir(path)
+    return path.suffix.lower() in YAML and os.path.isfile(path)
 
 
 def _all_below(folder: Path, seen: frozenset[Path] = frozenset()) -> Iterator[Path]:

@@ -69,15 +69,15 @@ def check_published(target: Path, written: Collection[str] = ()) -> None:
     """
     published = Run(target)
     noted = published.provenance.get("files") or {}
-    kept = [name for name in noted if name not in written]
+    kept = [name for name in noted if name not in written and name != costs.FILE]
     for name in kept:
         if not published.has(name):
             path = target / name
             problem = f"{path} was published, and is gone"
             raise FileError(problem, restoring(path))
-    if costs.FILE in kept:  # no run brings a file of its own in its place
-        kept.remove(costs.FILE)
-        published.check_unchanged(costs.FILE, hint=restoring(target / costs.FILE))
+    if costs.FILE in noted and published.has(costs.FILE):  # else it is made anew
+        hint = f"move it away, or {restoring(target / costs.FILE)}"
+        published.check_unchanged(costs.FILE, hint=hint)
     published.check_unchanged(*kept)
 
 

@@ -1,5 +1,6 @@
 """A folder that is put back as it was where a change of it fails."""
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,6 +12,10 @@ from kerhrm.errors import FileError
 from kerhrm.files import atomic, observed
 from kerhrm_paper.runs.provenance import digest
 
+CHANGED = "changed by others meanwhile, and left as it is: %s; earlier files are in %s"
+
+log = logging.getLogger("kerhrm")
+
 
 @contextmanager
 def restored_on_error(target: Path) -> Iterator[None]:
@@ -19,8 +24,9 @@ def restored_on_error(target: Path) -> Iterator[None]:
     What others write there meanwhile stays.  Only files count that
     :func:`kerhrm.files.atomic` writes.
 
-    Raises FileError if a file cannot be put back, or was edited after it was written;
-    it names the copies of the earlier files.
+    A file that others have changed after it was written stays, too; a warning names
+    the copy of the earlier one.  Raises FileError if a file cannot be put back; it
+    names the copies of the earlier files.
     """
     copies = Path(mkdtemp(), "before")
     changes = _Changes(target, copies)
@@ -28,15 +34,13 @@ def restored_on_error(target: Path) -> Iterator[None]:
     try:
         with observed(changes.note):
             yield
-    except BaseException as error:
+    except BaseException:
         is_kept = True
-        edited = _put_back(changes)
-        if edited:
-            names = ", ".join(map(str, edited))
-            problem = f"{names}: edited while publishing, which failed; left as edited"
-            hint = f"the earlier version is in {copies}"
-            raise FileError(problem, hint) from error
-        is_kept = False
+        changed = _put_back(changes)
+        if changed:
+            names = ", ".join(map(str, changed))
+            log.warning(CHANGED, names, copies)
+        is_kept = bool(changed)
         raise
     finally:
         if not is_kept:

@@ -260,7 +260,8 @@ def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
         ([None] * 80, "^0 of 80 rows have a target; give 20 such rows or more"),
         (pd.date_range("2020", periods=80).astype(str), "got dates; give the days"),
         (pd.to_timedelta(range(80), "h"), "got durations; give them in one unit"),
-        (2**60 + np.arange(80), "'y' has integers too large for .*; subtract its l"),
+        (2**60 + np.arange(80), "'y' has whole numbers beyond 2.53, .*; subtract th"),
+        (2**53 + 2 * np.arange(80), "'y' has whole numbers beyond 2.53"),
     ],
 )
 def test_targets_that_are_refused(y: Any, message: str, plain: pd.DataFrame) -> None:
@@ -269,17 +270,16 @@ def test_targets_that_are_refused(y: Any, message: str, plain: pd.DataFrame) -> 
         check(table, "y")
 
 
-def test_whole_numbers_are_refused_only_where_a_fit_cannot_use_them(
-    plain: pd.DataFrame,
-) -> None:
-    """Numbers far apart, two labels, and groups, as the estimators take them."""
+def test_labels_and_groups_may_be_any_whole_numbers(plain: pd.DataFrame) -> None:
     numbers = np.arange(80)
-    far = check(plain.assign(y=10**17 + 16 * numbers), "y", group="a")
-    assert far.y_test.nunique() > 2
     labels = 2**63 + numbers.astype(np.uint64) % 2
     groups = 10**17 + numbers % 3
     two = check(plain.assign(y=labels, g=groups), "y", group="g")
     assert {*two.y_test} <= {"9223372036854775808", "9223372036854775809"}
+    with refusal("'y' has whole numbers beyond 2.53"):
+        check(plain.assign(y=labels), "y", task="regression")
+    with refusal("'y' has 80 values, and a classification needs two"):
+        check(plain.assign(y=2**60 + numbers), "y", task="classification")
 
 
 def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:

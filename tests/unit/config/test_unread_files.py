@@ -131,7 +131,7 @@ def test_a_yaml_file_is_a_regular_file(load: Load) -> None:
     load()
     path = Path("config/tables/zz.yaml")
     os.mkfifo(path)
-    with refusal(f"{path} is a pipe, not a file; give the path of a YAML file"):
+    with refusal(f"{path} is a pipe, not a file; move it away"):
         read()
     path.rename("pipe")
     with refusal("pipe is a pipe, not a file"):
@@ -148,6 +148,31 @@ def test_a_yaml_file_is_a_regular_file(load: Load) -> None:
         with refusal(f"{path}: {told}"):
             read()
         path.unlink()
+
+
+def test_links_to_nothing_are_no_files_that_are_not_read(load: Load) -> None:
+    """But in the place of a file that is read they are refused."""
+    load()
+    Path("config/tables/z.yml").symlink_to("nothing")
+    Path("config/z.yaml").symlink_to("nothing")
+    read()
+    labels = Path("config/labels.yaml")
+    labels.unlink(missing_ok=True)
+    labels.symlink_to("nothing")
+    with refusal(f"{labels}: No such file or directory; correct this link"):
+        read()
+
+
+def test_a_configuration_without_its_main_file_is_restored(load: Load) -> None:
+    load()
+    Path("config/config.yaml").unlink()
+    with refusal("config/config.yaml: No such file or directory; restore it: git"):
+        read()
+
+
+def test_an_empty_device_is_an_empty_file(load: Load) -> None:
+    load()
+    load_config({}, [os.devnull], Path())
 
 
 @pytest.mark.parametrize("is_folder", [False, True])

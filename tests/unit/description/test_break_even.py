@@ -291,3 +291,32 @@ def test_columns_of_weighted_rows_are_those_of_repeated_rows() -> None:
     table = smallest_changes(weighted, 2.0, 2.0, visible=0.65)
     for column in ("sd", "slope", "hidden"):
         assert_allclose(table[column].sort_index(), expected[column].sort_index())
+
+
+def test_sums_that_are_rounding_are_none() -> None:
+    """.1 + .2 - .3 is 5e-17: outside environment 0 both models are as good."""
+    losses = Losses(
+        kerhrm=np.array([0.0, 0.0, 1.0, 0.0]),
+        erm=np.array([1.0, 1.0, 0.0, 1.0]),
+        memberships=np.array([[0.0, 1.0]] * 3 + [[1.0, 0.0]]),
+        weights=np.array([0.1, 0.2, 0.3, 1.0]),
+    )
+    result = break_even(losses)
+    assert result is not None
+    assert "0.0000" not in str(result)
+    assert result.share in (0.0, 1.0)
+
+
+def test_the_ends_of_the_interval_are_not_rounded_away() -> None:
+    wrong = np.zeros(1300)
+    wrong[0] = 1
+    losses = Losses(
+        kerhrm=wrong,
+        erm=np.concatenate([np.zeros(1000), np.ones(300)]),
+        memberships=np.repeat([[1.0, 0.0], [0.0, 1.0]], [1000, 300], axis=0),
+        weights=np.ones(1300),
+    )
+    result = break_even(losses)
+    assert result is not None
+    assert result.low <= result.share <= result.high
+    assert "interval 0% to 0%" not in str(result)
