@@ -289,9 +289,13 @@ def finish(
             title=heading or None,
         )
     if title:
-        points = figure.get_figwidth() * 72
-        points_per_character = 0.55 * mpl.rcParams["font.size"]
-        n_characters = int(points / points_per_character)
         words = plain(title)
-        text = textwrap.fill(words, n_characters)
+        text = in_lines(words, figure.get_figwidth())
         figure.suptitle(text)
+
+
+def in_lines(title: str, inches: float) -> str:
+    """A title in as many lines as its width asks for."""
+    points_per_character = 0.58 * mpl.rcParams["font.size"]
+    n_characters = int(72 * inches / points_per_character)
+    return textwrap.fill(title, max(n_characters, 1))

@@ -16,6 +16,7 @@ from kerhrm_paper.reporting.figures import (
     WIDTH,
     curve,
     finish,
+    in_lines,
     intervals,
     split_setting,
     style,
@@ -30,6 +31,7 @@ CURVES: dict[str, tuple[str, str, str, Any]] = {
 }
 FIGURE_2 = "figure2"  #: the paper's table, and the bound of its data
 CEILING = 0.8
+BETWEEN = 0.3  #: inches of a column that its title leaves to the next, and to the axis
 #: Figure 2's columns, the method of each
 COURSES = {
     "KerHRM (linear predictor)": "our version, linear predictor",
@@ -64,20 +66,21 @@ def figure2(cells: pd.DataFrame) -> Figure:
         figure, grid = subplots(
             len(heights),
             len(methods),
-            figsize=(WIDTH, 1.1 + sum(heights)),
+            figsize=(WIDTH, 1.4 + sum(heights)),
             sharex="col",
             sharey="row",
             height_ratios=heights,
             width_ratios=widths,
         )
-        columns = zip(methods, grid.T, strict=True)
-        for method, axes in columns:
+        inches = WIDTH * widths / widths.sum()
+        columns = zip(methods, grid.T, inches, strict=True)
+        for method, axes, width in columns:
             is_method = cells["method"] == method
             of_version = cells[is_erm | is_method]
             of_version = of_version.sort_values("t")
             _draw_accuracies(axes[0], of_version)
-            title = COURSES.get(method, method)
-            axes[0].set_title(plain(title), loc="left")
+            title = plain(COURSES.get(method, method))
+            axes[0].set_title(in_lines(title, width - BETWEEN), loc="left")
             if has_divergence:
                 _draw_curve(axes[1], of_version, "d_kl")
             axes[-1].tick_params(labelbottom=True)

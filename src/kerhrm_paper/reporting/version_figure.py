@@ -66,8 +66,9 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
             names.append(f"{name}\n{shares}")
         for method, (label, line) in LEVELS.items():
             of_level = where(scores, method=method)
-            level = of_level["value"].mean()
-            _draw_level(axis, level, label, line)
+            if not of_level.empty:
+                level = of_level["value"].mean()
+                _draw_level(axis, level, label, line)
         name_rows(axis, names)
         is_printed = printed.notna().any()
         cross = ", cross: paper" if is_printed else ""

@@ -12,7 +12,8 @@ from kerhrm_paper.reporting import figures
 
 COLUMN = 400 / 96  #: inches; a column of 400 pixels in a browser
 LEAST = 6.0  #: points of a letter there
-SLACK = 1.0  #: points; boxes of neighbours may share that much
+SLACK = 1.0  #: points; lines of text may share that much
+GAP = 2.5  #: points between words of a line
 
 
 def drawn_words(figure: Figure) -> list[tuple[Text, Bbox]]:
@@ -70,11 +71,11 @@ def assert_legible(figure: Figure) -> None:
 
 
 def _overlap(box: Bbox, other: Bbox) -> bool:
-    """Whether two boxes share more than their edges."""
+    """Whether two texts run together: of one line, and no space between them."""
     right = min(box.x1, other.x1)
     left = max(box.x0, other.x0)
     top = min(box.y1, other.y1)
     bottom = max(box.y0, other.y0)
     width = right - left
     height = top - bottom
-    return width > SLACK and height > SLACK
+    return width > -GAP and height > SLACK

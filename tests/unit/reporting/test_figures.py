@@ -195,6 +195,25 @@ def test_the_bound_and_a_constant_are_lines_of_their_panels() -> None:
     assert {"a constant", "bound of the invariant features"} <= words(figure)
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "as_printed_clusters",
+        "auxiliary",
+        "from_printed",
+        "crossed",
+        "ednil_protocol",
+        "figure2",
+        "figure3",
+        "stopping",
+        "table2",
+    ],
+)
+def test_every_kind_of_figure_is_legible(table: str) -> None:
+    for figure in draw.table_figures(REFERENCE, table):
+        assert_legible(figure)
+
+
 def test_the_endpoints_are_legible() -> None:
     tests = REFERENCE.endpoints()
     assert_legible(forest.endpoints(tests))
