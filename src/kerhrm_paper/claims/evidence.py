@@ -258,7 +258,7 @@ class Evidence:
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
         """Values by seed, of the method's own selection criterion.
 
-        The first that a table has.
+        The first that a table has, the oracle's if there is no other.
         """
         if table not in self.tables:
             raise MissingCell(f"no {table}")

@@ -9,6 +9,7 @@ from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.labels import TableLabels
 from kerhrm_paper.config.options import known
+from kerhrm_paper.config.own_criterion import own_first
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import KINDS, Table
 from kerhrm_paper.config.seeds import most_seeds
@@ -94,6 +95,7 @@ class TableCells:
         for data, learners in learners_of.items():
             for learner in learners:
                 rows += self._rows(data, learner)
+        rows = own_first(self.resolver, rows)
         if not rows:
             key = (*self.key, "learners")
             problem = "it has no learners"

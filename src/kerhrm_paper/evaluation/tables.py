@@ -55,11 +55,11 @@ PaperValues = Mapping[tuple[str, ...], float]
 
 
 def primary(cells: pd.DataFrame) -> pd.Series:
-    """Whether a row of cells or scores was chosen by its method's own criterion, the
-    first one.
+    """Whether a row of cells or scores was chosen by its method's own criterion.
 
-    Rows of other selection criteria follow it.  What the oracle has chosen is no
-    method's own, also where a method has no other row.
+    It is the first one, as :mod:`kerhrm_paper.config.own_criterion` orders the rows of
+    tables.  What the oracle has chosen is no method's own, also where a method has no
+    other row.
     """
     keys = ["table", "data", "setting", "method", "metric"]
     known = [key for key in keys if key in cells]
