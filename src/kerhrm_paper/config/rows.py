@@ -195,38 +195,72 @@ def _is_taken(only: str | None, others: Onlys) -> bool:
 
 
 def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
-    """Refuse cells of a table that would end in one row, where seeds are pooled.
+    """Refuse cells of a table that would end in one row, where seeds are pooled, and
+    data that would end in one setting, where methods are compared.
 
     A row has a setting's text, a title and a selection criterion.
     """
     for name, table in tables.items():
-        owners: dict[tuple[str, ...], Output] = {}
-        for row, output in _outputs(table):
-            data = resolver.data(row.data)
-            title = row.titles[output]
-            setting = _setting(table.kind, data.generator, row.setting)
-            title_in_row = plain(title)
-            key = (setting, title_in_row, row.selection)
-            if key not in owners:
-                owners[key] = (row, output)
-                continue
-            owner, other_output = owners[key]
-            if (owner, other_output) == (row, output):
-                problem = f"{row.learner} is shown by `select` already"
-                hint = "leave it out of learners"
-                raise _shown_twice(resolver, name, row, problem, hint)
-            is_same = (owner.data, owner.trained) == (row.data, row.trained)
-            if is_same and other_output == output:
-                problem = f"{owner.learner} and {row.learner} are the same"
-                hint = "leave one of them out of learners"
-                raise _shown_twice(resolver, name, row, problem, hint)
-            raise resolver.sources.error(
-                ("tables", name, "data", row.data),
-                f"its row '{row.setting}', '{title}' "
-                f"is of {row.data}/{row.learner}, {output}, "
-                f"and of {owner.data}/{owner.learner}, {other_output}",
-                HINT,
-            )
+        _check_cells(resolver, name, table)
+        _check_settings(resolver, name, table)
+
+
+def _check_cells(resolver: Resolver, name: str, table: TableView) -> None:
+    """Refuse cells that would end in one row."""
+    owners: dict[tuple[str, ...], Output] = {}
+    for row, output in _outputs(table):
+        data = resolver.data(row.data)
+        title = row.titles[output]
+        setting = _setting(table.kind, data.generator, row.setting)
+        title_in_row = plain(title)
+        key = (setting, title_in_row, row.selection)
+        if key not in owners:
+            owners[key] = (row, output)
+            continue
+        owner, other_output = owners[key]
+        if (owner, other_output) == (row, output):
+            problem = f"{row.learner} is shown by `select` already"
+            hint = "leave it out of learners"
+            raise _shown_twice(resolver, name, row, problem, hint)
+        is_same = (owner.data, owner.trained) == (row.data, row.trained)
+        if is_same and other_output == output:
+            problem = f"{owner.learner} and {row.learner} are the same"
+            hint = "leave one of them out of learners"
+            raise _shown_twice(resolver, name, row, problem, hint)
+        raise resolver.sources.error(
+            ("tables", name, "data", row.data),
+            f"its row '{row.setting}', '{title}' "
+            f"is of {row.data}/{row.learner}, {output}, "
+            f"and of {owner.data}/{owner.learner}, {other_output}",
+            HINT,
+        )
+
+
+def _check_settings(resolver: Resolver, name: str, table: TableView) -> None:
+    """Refuse data in the setting of others: references of both would be one row, and
+    methods on either would be compared as if they had the same data."""
+    owners: dict[str, str] = {}
+    for data, text in _settings(table):
+        generator = resolver.data(data).generator
+        setting = _setting(table.kind, generator, text)
+        owner = owners.setdefault(setting, data)
+        if owner == data:
+            continue
+        hint = "give one of them another label"
+        if table.kind == "iterations" or table.kind in BY_ENVIRONMENT:
+            hint = "give one of them a label with a comma, and words of its own behind"
+        raise resolver.sources.error(
+            ("tables", name, "data", data),
+            f"its setting '{text}' is that of {owner}, too",
+            hint,
+        )
+
+
+def _settings(table: TableView) -> Iterator[tuple[str, str]]:
+    """Data of a table with what it calls them, alone and with learners' options."""
+    yield from table.labels.items()
+    for row in table.rows:
+        yield row.data, row.setting
 
 
 def _shown_twice(

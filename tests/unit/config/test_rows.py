@@ -104,6 +104,40 @@ def test_cells_that_differ_are_rows(load: Load, name: str) -> None:
     assert "two" in load(**DIFFERENT[name]).tables
 
 
+#: other learners on each, so that no row of a learner is of both
+IN_ONE_SETTING: dict[str, dict[str, Any]] = {
+    "one label": {
+        "data": {
+            A: {"label": "same", "learners": ["erm"]},
+            B: {"label": "Same", "learners": ["kerhrm"]},
+        },
+    },
+    "options of a learner": {
+        "data": {
+            A: {"label": "x", "learners": ["erm+steps=1"]},
+            B: {"label": "x,steps=1", "learners": ["kerhrm"]},
+        },
+    },
+    "environments": {
+        "data": {A: {"learners": ["erm"]}, B: {"learners": ["kerhrm"]}},
+        "kind": "shift",
+    },
+}
+
+
+@pytest.mark.parametrize("name", IN_ONE_SETTING)
+def test_data_are_not_in_the_setting_of_others(load: Load, name: str) -> None:
+    """Their references would be one row, and seeds of both would be paired."""
+    content = {"title": "T", **IN_ONE_SETTING[name]}
+    told = r"tables\.two\.data\.made\+r2=0\.[78]: its setting '.*' is that of made"
+    with refusal(rf"{told}\+r2=0\.[78], too; give one of them a"):
+        load(tables={"two": content})
+    apart = {A: {"label": "x,a"}, B: {"label": "x,b"}}
+    for data, more in content["data"].items():
+        apart[data] = more | apart[data]
+    assert "two" in load(tables={"two": content | {"data": apart}}).tables
+
+
 @pytest.mark.parametrize("criterion", ["oracle", "none"])
 @pytest.mark.parametrize("place", ["learners", f"data.{A}.learners"])
 @pytest.mark.parametrize("is_first", [True, False])
