@@ -1,8 +1,9 @@
 """Small runs of the library that claims are tested on: numbers of one seed, by name.
 
-Seeds count from 100 on, so that no table has them.  How well environments bring out
-what varies is measured by the divergence of P(Y | A) between them, A being the spurious
-attribute (:func:`kerhrm_paper.evaluation.metrics.divergence`).
+Seeds count from 100 on, so that no table has them; searches have the first ones.  How
+well environments bring out what varies is measured by the divergence of P(Y | A)
+between them, A being the spurious attribute
+(:func:`kerhrm_paper.evaluation.metrics.divergence`).
 """
 
 from collections.abc import Callable

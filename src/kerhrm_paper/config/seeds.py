@@ -24,13 +24,24 @@ _GIVEN: TypeAdapter[Given] = TypeAdapter(SeedNumbers)
 def seeds_of(schemas: Schemas, name: str) -> Seeds:
     """Seeds of the data of a name: as many as any learner on them has.
 
-    Raises KerhrmError if the name gives their number twice, or no file gives any.
+    Raises KerhrmError if the name gives their number twice, no file gives any, or they
+    meet those that have chosen options.
     """
     whole = schemas.whole
-    base, named = schemas.parse_data(name)
+    base, _ = schemas.parse_data(name)
     tuning = whole.data[base].tuning
     if whole.search and tuning:
         return Seeds.alike(tuning.seeds, FIRST_SEARCHED)
+    seeds = _evaluated(schemas, name)
+    if not whole.search:
+        _check_apart(schemas, name, seeds)
+    return seeds
+
+
+def _evaluated(schemas: Schemas, name: str) -> Seeds:
+    """Seeds of data in tables."""
+    whole = schemas.whole
+    base, named = schemas.parse_data(name)
     first = whole.seed_offset
     if "crossed" in named:
         if "seeds" in named:
@@ -42,6 +53,31 @@ def seeds_of(schemas: Schemas, name: str) -> Seeds:
     seeds = whole.data[base].seeds
     number = _most(schemas, seeds, base, name)
     return Seeds.alike(number, first)
+
+
+def _check_apart(schemas: Schemas, name: str, seeds: Seeds) -> None:
+    """Refuse seeds of tables that a search trains on: they have chosen options.
+
+    The search is that of the data set, or of the one that its options come from.
+    """
+    data_sets = schemas.whole.data
+    base, _ = schemas.parse_data(name)
+    n_searched = 0
+    for source in (base, data_sets[base].select_on):
+        data_set = data_sets.get(source) if source else None
+        if data_set and data_set.tuning:
+            n_searched = max(n_searched, data_set.tuning.seeds)
+    behind = FIRST_SEARCHED + n_searched
+    searched = range(FIRST_SEARCHED, behind)
+    if not set(searched) & set(seeds.data):
+        return
+    hint = f"set seed_offset to {behind} or more"
+    first, *_ = seeds.data
+    if first < FIRST_SEARCHED:
+        hint = f"have {FIRST_SEARCHED - first} seeds at most, or {hint}"
+    last = searched[-1]
+    problem = f"{name}: the seeds {FIRST_SEARCHED} to {last} select options"
+    raise KerhrmError(problem, hint)
 
 
 def most_seeds(schemas: Schemas, layers: Layers, name: str) -> int:

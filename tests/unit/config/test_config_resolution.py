@@ -1,5 +1,6 @@
 """What the files say together of data and learners, and of a run."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,36 @@ def test_an_offset_shifts_the_seeds_of_tables_alone(load: Load) -> None:
     config = load(seed_offset=1000, preset="tuning")
     seeds = config.data(A).seeds
     assert seeds.names == [100, 101]
+
+
+@pytest.mark.parametrize(
+    ("offset", "seeds", "cure"),
+    [
+        (0, "seeds=101", "have 100 seeds at most, or set seed_offset to 102 or more"),
+        (90, "seeds=12", "have 10 seeds at most, or set seed_offset to 102 or more"),
+        (97, "crossed=4", "have 3 seeds at most, or set seed_offset to 102 or more"),
+        (101, "seeds=2", "set seed_offset to 102 or more"),
+    ],
+)
+def test_seeds_that_select_options_are_in_no_table(
+    load: Load, offset: int, seeds: str, cure: str
+) -> None:
+    name = f"{A}+{seeds}"
+    told = f"the seeds 100 to 101 select options; {cure}"
+    with refusal(f"{re.escape(told)}$"):
+        load(seed_offset=offset).data(name)
+    assert len(load(seed_offset=102).data(name).seeds) >= 2
+
+
+def test_seeds_of_a_search_elsewhere_are_in_no_table(load: Load) -> None:
+    """Where the options come from another data set, and where nothing is searched."""
+    copy = TREE["data/made.yaml"] | {"at": {}, "tuning": None, "title": "Copy"}
+    more = {"data/copy.yaml": copy | {"select_on": "made"}, "data/new.yaml": copy}
+    config = load(more)
+    with refusal(r"^copy\+seeds=101: the seeds 100 to 101 select options; have"):
+        config.data("copy+seeds=101")
+    assert len(config.data("copy+seeds=100").seeds) == 100
+    assert len(config.data("new+seeds=101").seeds) == 101
 
 
 # --- files ----------------------------------------------------------------------------
