@@ -68,7 +68,8 @@ def check_cell_file(config: Config, root: Path, parts: Sequence[str]) -> None:
     known = [*LEARNER_FILES]
     if cell.checkpointed:
         known.append(ITERATIONS)
-        if data_cell.task == "regression":
+        has_pretest = getattr(cell.options, "pretest", None) is not None
+        if data_cell.task == "regression" and has_pretest:
             known.append(PRETEST)
     where, file = f"{data}/{learner}", files[0]
     if file == ITERATIONS:
@@ -125,7 +126,7 @@ def check_made(
     run: str,
     parts: Sequence[str],
     rules: Sequence[Any],
-    names: Mapping[str, Iterable[str]],
+    values_of_wildcards: Mapping[str, Iterable[str]],
     *,
     of_data: bool,
 ) -> None:
@@ -139,8 +140,8 @@ def check_made(
         Path of the file from there.
     rules : sequence
         Snakemake's.
-    names : mapping of str to iterable of str
-        Values of their wildcards, such as ``table``.
+    values_of_wildcards : mapping of str to iterable of str
+        Such as those of ``table``.
     of_data : bool
         Whether the first part is a data set; a run has other files and folders.
 
@@ -159,7 +160,7 @@ def check_made(
         raise KerhrmError(problem, hint)
     wildcards = dict(zip(WILDCARDS, parts, strict=False)) if of_data else {}
     filled = {_filled(pattern, wildcards) for pattern in patterns}
-    for name, values in names.items():
+    for name, values in values_of_wildcards.items():
         known = [*values]
         filled |= {_filled(file, {name: value}) for file in filled for value in known}
     # what lies in the same folder of the run, or beside it where the path is short

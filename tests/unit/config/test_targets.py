@@ -42,6 +42,22 @@ def test_files_of_cells_are_made(load: Load, file: str) -> None:
     check_cell_file(load(), CHECKOUT, Path(file).parts)
 
 
+def test_only_a_learner_with_a_pretest_has_its_file(load: Load) -> None:
+    data = {
+        "title": "Made",
+        "generator": "regression",
+        "seeds": 1,
+        "network": {"widths": [8]},
+        "features": {"k": 5},
+    }
+    config = load({"data/tried.yaml": data})
+    parts = ("tried", "kerhrm", "heterogeneity.npz")
+    check_cell_file(config, CHECKOUT, parts)
+    parts = ("tried", "kerhrm+pretest=none", "heterogeneity.npz")
+    with refusal(r"tried/kerhrm\+pretest=none has no heterogeneity\.npz"):
+        check_cell_file(config, CHECKOUT, parts)
+
+
 @pytest.mark.parametrize(
     ("file", "told"),
     [
