@@ -59,7 +59,8 @@ def grid(cells: pd.DataFrame) -> Figure:
             axis.set_title(title, loc="left", fontsize=9)
         for axis in panels[len(bases) :]:
             axis.set_visible(False)
-        entries = _references(panels[: len(bases)], cells)
+        by_base = dict(zip(bases, panels, strict=False))
+        entries = _references(by_base, cells)
         for row in axes:
             row[0].set_ylabel(TITLES[result])
         heading = f"horizontal: alpha; bars: {intervals(of_grid)}"
@@ -102,14 +103,14 @@ def _draw(axis: Axes, cells: pd.DataFrame, weights: list[float]) -> None:
     axis.minorticks_off()
 
 
-def _references(panels: list[Axes], cells: pd.DataFrame) -> list[Line2D]:
-    """Lines of the references that all settings share, and their entries."""
+def _references(panels: dict[str, Axes], cells: pd.DataFrame) -> list[Line2D]:
+    """Lines of the references in each setting's panel, and their entries."""
     entries = []
     for method, (label, line) in REFERENCES.items():
-        means = where(cells, method=method)["mean"]
-        if means.empty:
-            continue
-        for axis in panels:
-            axis.axhline(means.mean(), color=GREY, linestyle=line, linewidth=1)
-        entries.append(line_entry(label, line))
+        of_panels = cells["setting"].isin([*panels])
+        of_method = where(cells[of_panels], method=method)
+        for setting, mean in zip(of_method["setting"], of_method["mean"], strict=True):
+            panels[setting].axhline(mean, color=GREY, linestyle=line, linewidth=1)
+        if not of_method.empty:
+            entries.append(line_entry(label, line))
     return entries
