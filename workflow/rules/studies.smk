@@ -20,7 +20,8 @@ LEFT_OUT = {
 for name, raw in LEFT_OUT.items():
     if COMMAND and name in COMMAND.targets:
         raise WorkflowError(
-            f"{name} needs the raw data {raw}, whose data set the configuration leaves out"
+            f"{name} needs the raw data {raw}, whose data set the configuration leaves "
+            f"out; delete its null in data"
         )
 STUDY_RULES = [registry.TARGET + name for name in STUDIES]
 SMOKE = CONFIG.preset == "smoke"

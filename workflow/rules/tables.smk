@@ -1,6 +1,7 @@
 # scores -> tables -> notebooks
 
 from kerhrm_paper.config.endpoints import load_endpoints
+from kerhrm_paper.config.fields import nearest
 
 # Figures need no window, whatever backend the user has chosen.
 os.environ["MPLBACKEND"] = "agg"
@@ -8,8 +9,13 @@ DECLARED = checked(load_endpoints, ROOT / "config/endpoints.yaml")
 OF_BAND = [*DECLARED.band.tables.values()]
 KNOWN = {*CONFIG.table_names}
 # Tables that the user leaves out have no endpoints.
-for name in {*DECLARED.tables, *OF_BAND} - KNOWN:
-    raise WorkflowError(f"config/endpoints.yaml: tables.{name}: no table has this name")
+for place, tables in {"tables": DECLARED.tables, "band.tables": OF_BAND}.items():
+    for name in tables:
+        if name not in KNOWN:
+            raise WorkflowError(
+                f"config/endpoints.yaml: {place}: no table is called '{name}'; "
+                f"{nearest(name, KNOWN)}"
+            )
 ENDPOINTS = [name for name in DECLARED.tables if name in TABLES]
 BAND = [name for name in OF_BAND if name in TABLES]
 # The published band; without one the endpoints are of the values that validation picks.
