@@ -12,6 +12,7 @@ from kerhrm.errors import FileError, KerhrmError, suggest
 from kerhrm.extras import check_backend, needs
 from kerhrm.files import quoted
 from kerhrm.parsers import file_path
+from kerhrm_paper.compete.limits import TIMEOUT
 
 REFERENCE = Path("results/reference")
 SHOWN = 20  #: departures from the published run
@@ -113,7 +114,7 @@ def _add_compete(add: Adder) -> None:
     compete.add_argument(
         "--timeout",
         type=_minutes,
-        default=10.0,
+        default=TIMEOUT,
         metavar="MINUTES",
         help="longest time of a fit, default: %(default)g; each candidate on each data "
         "set can take that long once, and again in the tables",

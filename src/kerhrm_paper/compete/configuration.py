@@ -187,14 +187,11 @@ class Shipped:
             layer["selected"][data] = {method.name: by_criterion}
         for name, table in self.whole.tables.items():
             entered = None
-            if name in tables:
+            if name in tables or name in others:
                 is_alone = name in published
                 entered = _entered(table, method.name, is_alone)
-            elif name in others:
-                is_alone = name in published
-                entered = _entered(table, method.name, is_alone)
-                if len(method.candidates) > 1:
-                    self._leave_out(entered, table, selected)
+            if entered and name not in tables and len(method.candidates) > 1:
+                self._leave_out(entered, table, selected)
             layer["tables"][name] = entered
         if published:
             files = {name: str(path) for name, path in published.items()}

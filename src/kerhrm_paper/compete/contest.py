@@ -21,6 +21,7 @@ from kerhrm.plugins import PLACES
 from kerhrm_paper.compete import template
 from kerhrm_paper.compete.candidates import candidates_table
 from kerhrm_paper.compete.configuration import Shipped
+from kerhrm_paper.compete.limits import TIMEOUT
 from kerhrm_paper.compete.method_file import check_python, load_method
 from kerhrm_paper.compete.outcome import REFERENCE, Outcome
 from kerhrm_paper.compete.page import ranking_page
@@ -42,7 +43,6 @@ from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, acquire, holder
 
 FOLDER = Path("results/compete")
 LOCK = "contest.lock"  #: of the contest that is at work, in a method's folder
-TIMEOUT = 10.0  #: minutes of a fit
 
 
 def write_template(path: Path) -> None:
