@@ -30,6 +30,8 @@ COLUMNS = [
     "verdict",
     "reason",
 ]
+#: tables and figures of the paper
+OF_PAPER = ("table1", "table2", "table3", "table4", "figure2", "figure3")
 #: metrics that say how good a method is
 RESULTS = ("test_acc", "worst_acc", "mean_error", "worst_error", "mse")
 WORST = ("worst_acc", "worst_error")  #: those of them of the worst test environment

@@ -23,7 +23,7 @@ from scipy.optimize import isotonic_regression
 
 from kerhrm.files import atomic
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import METRICS, primary
+from kerhrm_paper.evaluation.tables import METRICS, OF_PAPER, primary
 
 #: inches; the text width of the paper's style
 WIDTH = 5.5
@@ -206,6 +206,8 @@ def curve(
 
 def in_paper(table: str) -> str:
     """How the paper calls a table, as Table 1; others keep their names."""
+    if table not in OF_PAPER:
+        return table
     return re.sub(r"^(table|figure)(?=\d+$)", _capitalised, table)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import visible_files
-from kerhrm_paper.evaluation.tables import notice
+from kerhrm_paper.evaluation.tables import OF_PAPER, notice
 from kerhrm_paper.reporting import result_files
 from kerhrm_paper.reporting.notes import (
     CONFIGURATION,
@@ -213,5 +213,4 @@ def read_scores(path: str | Path) -> pd.DataFrame:
 
 def _place(table: str) -> tuple[bool, bool, str]:
     """Of a table among others: tables and then figures of the paper come first."""
-    is_of_paper = table[-1:] in "1234"
-    return not is_of_paper, "figure" in table, table
+    return table not in OF_PAPER, "figure" in table, table
