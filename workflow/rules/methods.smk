@@ -52,10 +52,11 @@ rule train:
 
 
 for rule_name, group in TOGETHER.items():
-    cells = [checked(CONFIG.learner, group.data, learner) for learner in group.learners]
-    data, first = checked(CONFIG.data, group.data), f"{group.data}/{group.learners[0]}"
-    needs = cells[0]
-    entries = [entry for cell in cells for entry in cell.entries.values()]
+    together = [checked(CONFIG.learner, group.data, name) for name in group.learners]
+    first_cell = together[0]  # of the same base, so that all need the same files
+    data_cell = checked(CONFIG.data, group.data)
+    entries = [entry for cell in together for entry in cell.entries.values()]
+    first_name = f"{group.data}/{group.learners[0]}"
 
     rule:
         name:
@@ -66,15 +67,17 @@ for rule_name, group in TOGETHER.items():
             test_inputs=f"<run>/{group.data}/data/test_inputs.npz",
             features=(
                 f"<run>/{group.data}/features/training.npz"
-                if needs.needs_features
+                if first_cell.needs_features
                 else []
             ),
             test_features=(
-                f"<run>/{group.data}/features/test.npz" if needs.needs_features else []
+                f"<run>/{group.data}/features/test.npz"
+                if first_cell.needs_features
+                else []
             ),
             true_environments=(
                 f"<run>/{group.data}/data/environments.npz"
-                if needs.needs_environments
+                if first_cell.needs_environments
                 else []
             ),
         output:
@@ -83,9 +86,9 @@ for rule_name, group in TOGETHER.items():
                 for learner in group.learners
             ],
         log:
-            f"<run>/logs/train/{first}.log",
+            f"<run>/logs/train/{first_name}.log",
         benchmark:
-            f"<run>/benchmarks/train/{first}.tsv"
+            f"<run>/benchmarks/train/{first_name}.tsv"
         group:
             "methods"
         threads: THREADS
@@ -94,11 +97,11 @@ for rule_name, group in TOGETHER.items():
             runtime=minutes(60),
             gpu=GPU,
         params:
-            data=data.replication.params(),
-            learners=[cell.params() for cell in cells],
+            data=data_cell.replication.params(),
+            learners=[cell.params() for cell in together],
             device=CONFIG.device,
             threads=THREADS,
-            code=code("train", *dict.fromkeys(entries), *module_of(data)),
+            code=code("train", *dict.fromkeys(entries), *module_of(data_cell)),
         message:
             f"Train: {group.data}: {', '.join(group.learners)}"
         script:

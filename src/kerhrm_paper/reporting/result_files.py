@@ -115,7 +115,7 @@ SCORES = ResultFile(
         "data_source",
         "reason",
     ),
-    numbers=("value",),  # a seed may be a text, as 0_1_2
+    numbers=("value",),  # a seed may be a text, as data=0,network=1,...
 )
 COMPARISONS = ResultFile(
     keys=("metric", "method", "baseline"),

@@ -7,7 +7,7 @@ null distribution of p.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from unittest import mock
 
@@ -36,6 +36,7 @@ from kerhrm_paper.studies.study import (
     Figures,
     Files,
     Frames,
+    RowKey,
     Study,
     Unit,
     detections,
@@ -144,19 +145,15 @@ ENVIRONMENTS: dict[str, Law] = {
 
 
 @dataclass(frozen=True)
-class DrawKey:
+class DrawKey(RowKey):
     """First columns of the row of a draw."""
+
+    table = DRAWS
 
     part: str
     case: str
     n: int
     seed: int
-
-    def unit(self, law: Law) -> Unit:
-        """The unit that draws a law and tests what is drawn."""
-        columns = asdict(self)
-        compute = partial(tested, law, self)
-        return Unit(DRAWS, columns, compute)
 
 
 def units(files: Files) -> Iterator[Unit]:
@@ -167,13 +164,13 @@ def units(files: Files) -> Iterator[Unit]:
             if case == "diabetes":
                 n = min(n, 400)
             key = DrawKey(NULL, case, n, seed)
-            yield key.unit(law)
+            yield key.unit(partial(tested, law, key))
     for n, seeds in POWER_SEEDS.items():
         for case, law in ENVIRONMENTS.items():
             for seed in range(seeds):
                 for part in (POWER, POWER_BEFORE):
                     key = DrawKey(part, case, n, seed)
-                    yield key.unit(law)
+                    yield key.unit(partial(tested, law, key))
 
 
 def tested(law: Law, key: DrawKey) -> DataFrame:
