@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.em import EM
-from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.invariance import best_candidate, environment_risks
 from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.minimisers import minimisers
 from kerhrm.algorithm.mixture import Mixture, fit_mixture
@@ -209,7 +209,7 @@ def cell_directions(
         k=dimensions.repeat_interleave(len(options.alpha)),
         alpha=score.new_tensor(options.alpha).repeat(len(options.k)),
         score=score,
-        chosen=int(score.argmax()),
+        chosen=best_candidate(score),
     )
 
 

@@ -20,6 +20,7 @@ spurious features may lie, is a large change.  What is left of it the squared er
 learns, the longer the more, unless lambda is large.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
@@ -29,6 +30,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.invariance import (
     all_memberships,
+    best_candidate,
     point_scores,
     worst_environment_score,
 )
@@ -69,9 +71,10 @@ class TrainedNetwork(Generic[N]):
         For each cosine weight: ``cosine_weight``, ``score``, ``step`` (of its weights)
         and ``n_steps`` (of its training).
     diverged : bool
-        Whether no step's outputs were numbers, or the squared error at the training
-        points is more than twice that of a constant and that of theta's linear
-        predictor: the learning rate is too large.
+        Whether no look found outputs that are numbers, of which the network then is the
+        last one, or the squared error at the training points is more than twice that of
+        a constant and that of theta's linear predictor, or no number: the learning rate
+        is too large.
     """
 
     network: N
@@ -158,8 +161,8 @@ def train_network(
         step = n_steps
         if options.check_every:
             best.look(n_steps, candidate)
-            candidate = best.network
-            step = best.best_step
+            candidate = best.or_last(candidate)
+            step = best.best_step or n_steps
         with torch.no_grad():
             score = float(rule(candidate))
         candidates.append(candidate)
@@ -173,15 +176,15 @@ def train_network(
         )
     # in single precision, as published
     scores = torch.tensor([row["score"] for row in history], dtype=torch.float32)
-    chosen = int(scores.nan_to_num(nan=-torch.inf).argmax())
+    chosen = best_candidate(scores)
     best_network = candidates[chosen]
-    is_initial = history[chosen]["step"] == 0
+    failed = not math.isfinite(history[chosen]["score"])
     return TrainedNetwork(
         network=best_network,
         cosine_weight=history[chosen]["cosine_weight"],
         score=history[chosen]["score"],
         history=history,
-        diverged=is_initial or _is_astray(best_network, x, problem, direction),
+        diverged=failed or _is_astray(best_network, x, problem, direction),
     )
 
 
@@ -190,7 +193,7 @@ def _is_astray(
     network: Network, x: Tensor, problem: Problem, direction: Direction
 ) -> bool:
     """Whether a constant and theta's linear predictor both fit the training points
-    better by far than a network does."""
+    better by far than a network does, whose outputs may be no numbers."""
     y = problem.y.double()
     counts, _ = problem.counts
     total = counts.sum()
@@ -203,7 +206,7 @@ def _is_astray(
 
     outputs = network(x)
     limit = ASTRAY * torch.maximum(error(constant), error(linear))
-    return bool(error(outputs) > limit)
+    return not bool(error(outputs) <= limit)
 
 
 def train_igd(

@@ -97,14 +97,13 @@ def learn_directions(
     degenerate = newest.degenerate.repeat_interleave(n_alphas)
     set_aside = degenerate & ~degenerate.all()
     eligible = score.masked_fill(set_aside, -torch.inf)
-    chosen = eligible.argmax()
     alphas = theta.new_tensor(options.alpha)
     return Directions(
         theta=theta,
         k=newest.k.repeat_interleave(n_alphas),
         alpha=alphas.repeat(len(newest.k)),
         score=score,
-        chosen=int(chosen),
+        chosen=best_candidate(eligible),
     )
 
 
@@ -184,7 +183,7 @@ def erm_direction(
         matrix, target = risks.pooled
         theta[c, :dimension] = solve(matrix, target)
     score = selection_score(problem, theta, [], "pooled")
-    best = int(score.argmax())
+    best = best_candidate(score)
     dimension, _ = candidates[best]
     best_score = float(score[best])
     return Direction(
@@ -230,22 +229,34 @@ def selection_score(
 def point_scores(outputs: Tensor, y: Tensor, task: Task) -> Tensor:
     """Score of every point: correct (0 or 1) or minus the squared error.
 
-    Shapes (..., m), float64.
+    Shapes (..., m), float64.  An output that is not finite is no label, and its score
+    is no number: NaN.
     """
     if task == "classification":
         predicted = outputs > 0
         positive = y > 0
         correct = predicted == positive
-        return correct.double()
+        diverged = ~outputs.isfinite()
+        return correct.double().masked_fill(diverged, torch.nan)
     difference = outputs - y
     error = difference.double()
     return -(error**2)
 
 
+def best_candidate(score: Tensor) -> int:
+    """Number of the best of C scores (C,), the first among equals.
+
+    One that is no number is worse than any other.
+    """
+    comparable = score.masked_fill(score.isnan(), -torch.inf)
+    return int(comparable.argmax())
+
+
 def worst_environment_score(scores: Tensor, memberships: Tensor) -> Tensor:
     """Lowest mean score over soft environments: (C, m), (E, m) to (C,).
 
-    Environments without any point are left out.
+    Environments without any point are left out.  NaN if the score of any point is, in
+    whatever environment.
     """
     weight = memberships.sum(-1)  # (E,)
     sums = scores @ memberships.mT

@@ -216,16 +216,20 @@ def fingerprint(
     return hashed.hexdigest()
 
 
-def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
-    """Keep what predicts, and warn if its outputs are not finite at training points."""
+def finish(
+    estimator: Any, predictor: Any, x: Tensor, *, diverged: bool = False
+) -> None:
+    """Keep what predicts, and warn if its outputs are not finite at training points, or
+    its training has ``diverged`` in another way."""
     with torch.no_grad():
         outputs = estimator._evaluate(predictor, x[:BLOCK])
         finite_outputs = torch.isfinite(outputs)
     finite = bool(finite_outputs.all())
-    if not finite:
-        advice = estimator._calmer()
-        text = f"the training diverged: outputs are not finite; {advice}"
-        warn(text, ConvergenceWarning)
+    if diverged or not finite:
+        what = "the training of the network diverged"
+        if not finite:
+            what = "the training diverged: outputs are not finite"
+        warn(f"{what}; {estimator._calmer()}", ConvergenceWarning)
     cpu = torch.device("cpu")
     estimator._predictor = predictor.to(cpu)
 

@@ -156,11 +156,14 @@ class ComparedPoints:
         return members * self.weights
 
     def _losses_of(self, name: str) -> np.ndarray:
-        """Whether a model's labels (n,) are wrong, or its squared errors (n,)."""
+        """Whether a model's labels (n,) are wrong, or its squared errors (n,).
+
+        An output that is not finite is no label, and wrong.
+        """
         outputs = self.outputs[name]
         if self.task == "classification":
             wrong = (outputs > 0) != (self.y > 0)
-            return np.asarray(wrong)
+            return np.asarray(wrong | ~np.isfinite(outputs))
         squares = (outputs - self.y) ** 2
         return np.asarray(squares)
 

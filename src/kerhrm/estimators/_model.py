@@ -8,9 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
 
-from kerhrm.algorithm.igd import train_network
+from kerhrm.algorithm.igd import TrainedNetwork, train_network
 from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.records import Direction, Environments
@@ -23,7 +22,7 @@ from kerhrm.estimators._base import (
     finish,
     threads_for,
 )
-from kerhrm.estimators._fitted import FittedInvariant, slower
+from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import ASKED_FOR, not_detected, price
 from kerhrm.estimators._parameters import FitOptions, fit_options
 from kerhrm.estimators._start import (
@@ -43,6 +42,7 @@ from kerhrm.estimators._steps import (
 )
 from kerhrm.memory import keeping
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
+from kerhrm.networks.base import Network
 from kerhrm.progress import shown_if
 from kerhrm.tables.auxiliary_column import CATEGORIES
 from kerhrm.tables.unusual import check_training_column
@@ -173,9 +173,11 @@ class InvariantEstimator(FittedInvariant):
         final = iterations.final
         of_iteration = iterations.environments[final.iteration - 1]
         environments = of_iteration.candidate(final.k)
-        predictor, weight = self._learned(prepared, iterations, environments)
+        predictor, trained = self._learned(prepared, iterations, environments)
+        weight = None if trained is None else trained.cosine_weight
         self._keep(self.predictor, final, weight)
-        finish(self, predictor, prepared.inputs.x)
+        diverged = trained is not None and trained.diverged
+        finish(self, predictor, prepared.inputs.x, diverged=diverged)
         self.history_ = iterations.history(prepared.problem)
         text = "iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}"
         if prepared.by_auxiliary is not None:
@@ -238,8 +240,9 @@ class InvariantEstimator(FittedInvariant):
 
     def _learned(
         self, prepared: Prepared, iterations: Fit, environments: Environments
-    ) -> tuple[Any, float | None]:
-        """What predicts, and lambda if it is a network; keeps what reads new rows."""
+    ) -> tuple[Any, TrainedNetwork[Network] | None]:
+        """What predicts, and its training if it is a network; keeps what reads new
+        rows."""
         options, final = prepared.options, iterations.final
         of_features = options.first_kernel == "features" or final.iteration > 1
         directions = final.theta[:, None]
@@ -248,7 +251,7 @@ class InvariantEstimator(FittedInvariant):
         predictor: Any
         with torch.enable_grad():
             linear = prepared.features.linearise(directions)
-            predictor, weight = linear.first(), None
+            predictor, trained = linear.first(), None
             if self.predictor == "network":
                 trained = train_network(
                     prepared.inputs.network,
@@ -260,11 +263,6 @@ class InvariantEstimator(FittedInvariant):
                     options,
                 )
                 predictor = trained.network.to(torch.float64)
-                weight = trained.cosine_weight
-                if trained.diverged:
-                    hint = slower(options.learning_rate)
-                    text = f"the training of the network diverged; {hint}"
-                    warn(text, ConvergenceWarning)
         by_auxiliary = prepared.by_auxiliary
         self._inferred = InferredEnvironments.keep(
             environments,
@@ -276,7 +274,7 @@ class InvariantEstimator(FittedInvariant):
             of_features=of_features,
             of_residuals=options.clustering_target == "residual",
         )
-        return predictor, weight
+        return predictor, trained
 
     def _fit_auxiliary(self, prepared: Prepared) -> AuxiliaryFit:
         """Test auxiliary columns, and learn over environments that are functions of

@@ -103,7 +103,7 @@ def train_ednil(inputs: Inputs, options: EDNILOptions) -> Fitted:
         invariant.run(learn, options.steps, looks)
     model = invariant.network.detached()
     if looks:
-        model = looks[0].network
+        model = looks[0].or_last(model)
     both = torch.cat([train, validation])
     likeliest = both.argmax(1)
     environments = one_hot_environments(likeliest, options.n_environments)

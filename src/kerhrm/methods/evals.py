@@ -30,7 +30,11 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.invariance import point_scores, worst_environment_score
+from kerhrm.algorithm.invariance import (
+    best_candidate,
+    point_scores,
+    worst_environment_score,
+)
 from kerhrm.methods.afr import hold_out, train_erm_on
 from kerhrm.methods.eiil import split_by_reference
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
@@ -84,8 +88,7 @@ def train_evals(inputs: Inputs, options: EVaLSOptions) -> Fitted:
     scores = point_scores(of_candidates, inputs.y_validation, inputs.task)
     members = validation.T.to(scores)
     worst = worst_environment_score(scores, members)
-    index = int(worst.argmax())
-    best = tried[index]
+    best = tried[best_candidate(worst)]
     memberships = torch.cat([train, validation])
     return Fitted(
         {"model": best.network},

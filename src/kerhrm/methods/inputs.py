@@ -151,7 +151,7 @@ class Inputs:
         Every ``evaluate_every`` steps, and after the last, the validation points are
         looked at: the score is the lowest mean over the environments that the method
         works with, of correct labels or of minus the squared errors.  The weights of
-        the best score are kept.
+        the best score are kept; a look at outputs that are not finite has none.
 
         Parameters
         ----------
@@ -168,7 +168,8 @@ class Inputs:
         Returns
         -------
         Network
-            With the weights that are kept.
+            With the weights that are kept; where no look has a score, with those of the
+            last step.
         """
         if options.evaluate_every is None:
             return self.train(loss, options)
@@ -188,8 +189,8 @@ class Inputs:
             steps=options.steps,
             after=after,
         )
-        self.train(loss, options, callbacks=[best])
-        return best.network
+        last = self.train(loss, options, callbacks=[best])
+        return best.or_last(last)
 
     def validation_memberships(self) -> Tensor | None:
         """Memberships (E, m) of the validation points in the environments that the
@@ -275,8 +276,10 @@ def one_hot_environments(environments: Tensor, count: int) -> Tensor:
 
 @torch.no_grad()
 def errors(model: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
-    """Points (n, d) that a model classifies wrongly: (n,), int64, 0 or 1."""
-    predicted = model(x) > 0
-    positive = y > 0
-    wrong = predicted != positive
+    """Points (n, d) that a model classifies wrongly: (n,), int64, 0 or 1.
+
+    An output that is not finite is no label, and wrong.
+    """
+    scores = point_scores(model(x), y, "classification")
+    wrong = scores != 1
     return wrong.to(torch.int64)

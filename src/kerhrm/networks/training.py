@@ -135,7 +135,7 @@ def require_training(network: Network, x: Tensor, n_networks: int = 1) -> None:
 
 
 class BestWeights(Generic[N]):
-    """Callback that keeps the weights with the best score.
+    """Callback that keeps the weights with the best score; one that is NaN is none.
 
     Parameters
     ----------
@@ -187,6 +187,14 @@ class BestWeights(Generic[N]):
             self.network = network.each(lambda w: w.detach().clone())
             self.best_score = score
             self.best_step = step
+
+    def or_last(self, last: N) -> N:
+        """Weights with the best score; the last ones where no score is a number.
+
+        Their outputs then show that the training diverged, as those of the initial
+        weights would not.
+        """
+        return self.network if self.best_step else last
 
 
 class EarlyStopping:

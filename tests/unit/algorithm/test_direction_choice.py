@@ -18,8 +18,10 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm.invariance import (
     all_memberships,
+    best_candidate,
     learn_directions,
     point_scores,
+    worst_environment_score,
 )
 from kerhrm.algorithm.loop import select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
@@ -224,3 +226,30 @@ def test_points_score_by_sign_or_squared_error() -> None:
     scores = point_scores(outputs, y, "regression")
     expected = [[-0.25, 0], [0, -25]]
     assert scores.tolist() == expected
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
+def test_an_output_that_is_not_finite_is_no_label(number: float) -> None:
+    outputs = torch.tensor([number, number, 1.0])
+    y = torch.tensor([-1.0, 1.0, 1.0])
+    scores = point_scores(outputs, y, "classification")
+    assert scores.isnan().tolist() == [True, True, False]
+    assert float(scores[2]) == 1
+    # the first two are in no environment, and the candidate has no score anyway
+    both = torch.stack([scores, torch.zeros_like(scores)])
+    worst = worst_environment_score(both, torch.tensor([[0.0, 0.0, 1.0]]).double())
+    assert worst.isnan().tolist() == [True, False]
+    assert best_candidate(worst) == 1
+
+
+def test_the_best_candidate_has_a_score() -> None:
+    nan = torch.nan
+    scores = {
+        (nan, -5.0, -2.0, -2.0): 2,
+        (nan, 0.0): 1,
+        (nan, -torch.inf, nan): 0,
+        (nan, nan): 0,
+        (0.25, nan): 0,
+    }
+    for of_candidates, expected in scores.items():
+        assert best_candidate(torch.tensor(of_candidates)) == expected

@@ -40,3 +40,10 @@ def test_errors_are_means_over_memberships() -> None:
     expected = {"all rows": 1 / 3, "a": 0.5 / 1.5}
     shares = of_labels["f"].to_dict()
     assert shares == pytest.approx(expected)
+
+
+def test_an_output_that_is_no_number_is_a_wrong_label() -> None:
+    y = np.array([-1.0, -1.0, 1.0])
+    outputs = {"f": np.array([np.nan, -1.0, -np.inf]), "g": y}
+    table = ComparedPoints(outputs, y, {}, "classification").errors()
+    assert table.loc["all rows"].tolist() == [3, pytest.approx(2 / 3), 0]

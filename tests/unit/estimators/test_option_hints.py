@@ -60,13 +60,21 @@ def test_the_hint_for_a_training_that_diverges_can_be_typed(labels: Any) -> None
     message = str(caught[0].message)
     lower = typed(message)
     assert lower == {"learning_rate": 1e-3}
-    erm = ERM(network=(8,), learning_rate=1e30, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
-        erm.fit(labels.x, labels.y)
+    # with labels, and with numbers of which the untrained network would be kept
+    for task, y in (("classification", labels.y), ("regression", labels.x[:, 0])):
+        erm = ERM(task=task, network=(8,), learning_rate=1e30, random_state=0)
+        with pytest.warns(ConvergenceWarning, match="not finite; lower learning_rate$"):
+            erm.fit(labels.x, y)
 
 
-@pytest.mark.parametrize("rate", [100.0, 1e20])  # enormous outputs, and none at all
-def test_a_network_that_diverges_is_warned_of(rate: float) -> None:
+@pytest.mark.parametrize(
+    ("rate", "what"),
+    [
+        pytest.param(100.0, "the training of the network diverged", id="enormous"),
+        pytest.param(1e20, "outputs are not finite", id="no numbers"),
+    ],
+)
+def test_a_network_that_diverges_is_warned_of(rate: float, what: str) -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((160, 3))
     y = 2 * x[:, 0] + rng.standard_normal(160)
@@ -82,8 +90,9 @@ def test_a_network_that_diverges_is_warned_of(rate: float) -> None:
         options={"steps": 50, "learning_rate": rate},
         random_state=0,
     )
-    with pytest.warns(ConvergenceWarning, match="network diverged; give") as caught:
+    with pytest.warns(ConvergenceWarning, match=f"{what}; give") as caught:
         model.fit(x, y)
+    assert len(caught) == 1
     lower = typed(str(caught[0].message))
     model.set_params(options={"steps": 50, **lower})
     model.fit(x, y)  # warnings are errors

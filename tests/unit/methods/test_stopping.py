@@ -10,8 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.inputs import Fitted, Inputs, errors
 from kerhrm.methods.registry import METHODS
+from kerhrm.networks.base import Network
 from kerhrm.options import Task
 
 EVERY, STEPS = 7, 40
@@ -171,3 +172,39 @@ def test_every_method_is_stopped_by_default() -> None:
     assert set(every.values()) == {25}
     with_looks = {*ONE, *GIVEN, *INFERRED, "afr", "evals", "ednil"}
     assert with_looks <= set(every)
+
+
+def train_into_nan(inputs: Inputs, last_number: int) -> Network:
+    """ERM whose loss is NaN after a step, looked at in every second one."""
+
+    def loss(f: Tensor, network: Network, step: int) -> Tensor:
+        risk = ((f - inputs.y) ** 2).mean()
+        return risk if step < last_number else risk * torch.nan
+
+    given = options("erm", steps=20, evaluate_every=2)
+    return inputs.train_model(loss, given)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_weights_that_are_no_numbers_are_never_the_best(
+    task: Task, draw: Callable[..., Inputs]
+) -> None:
+    inputs = draw(task, n=30, noise=1.5)
+    # labels that NaN outputs would all hit if NaN were the label -1
+    y = torch.full_like(inputs.y_validation, -1.0)
+    inputs = replace(inputs, y_validation=y)
+    model = train_into_nan(inputs, last_number=9)
+    outputs = model(inputs.x)
+    assert outputs.isfinite().all()
+    assert not torch.equal(outputs, inputs.network(inputs.x))
+    # without any look that has a score the outputs show it
+    model = train_into_nan(inputs, last_number=1)
+    assert model(inputs.x).isnan().all()
+
+
+def test_an_output_that_is_no_number_is_an_error() -> None:
+    outputs = torch.tensor([torch.nan, torch.nan, 2.0, -2.0])
+    y = torch.tensor([-1.0, 1.0, 1.0, 1.0])
+    wrong = errors(lambda x: x, outputs, y)
+    assert wrong.tolist() == [1, 1, 0, 1]
+    assert wrong.dtype == torch.int64
