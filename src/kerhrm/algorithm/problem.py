@@ -14,6 +14,8 @@ from kerhrm.record import Record
 
 #: entries of Psi that are weighted at once: 64 MB in float64
 CHUNK = 2**23
+#: of a mean of weights that is 1 but for rounding, in single precision, too
+ROUNDING = 1e-6
 
 
 class FeatureMap(Protocol):
@@ -119,7 +121,10 @@ class Problem(Record):
         seed : int
             Names the random streams of the initialisations.
         weights : two Tensors, (n,) and (m,), optional
-            Weights of training and validation points.
+            Weights of training and validation points, 0 or more.  Both are divided by
+            the mean of the training points' ones, so that their common unit does not
+            matter; without those a validation point of weight 1 counts as a training
+            point does.
 
         Returns
         -------
@@ -129,12 +134,16 @@ class Problem(Record):
         Raises
         ------
         KerhrmError
-            If there is not one label for each point.
+            If there is not one label, and one weight, for each point; or weights are
+            negative, not finite, or all 0.
         """
-        _check_labels(feature_map.u, y)
-        _check_labels(x_validation, y_validation)
+        of_train, of_validation = weights
+        _check_labels(feature_map.u, y, of_train)
+        _check_labels(x_validation, y_validation, of_validation)
+        weights_train, weights_validation = _in_unit_of_training(
+            of_train, of_validation
+        )
         psi_validation, f0_validation = feature_map.transform(x_validation)
-        weights_train, weights_validation = weights
         return cls(
             u=feature_map.u,
             s=feature_map.s,
@@ -192,13 +201,42 @@ class Problem(Record):
         return residuals.double()
 
 
-def _check_labels(points: Tensor, labels: Tensor) -> None:
-    """Refuse labels that are not one for each point."""
+def _check_labels(points: Tensor, labels: Tensor, weights: Tensor | None) -> None:
+    """Refuse labels, or weights, that are not one for each point; and weights that
+    nothing can be weighed by."""
     n_points = len(points)
     if labels.shape != (n_points,):
         shape = tuple(labels.shape)
         problem = f"labels {shape} do not fit {len(points)} points"
         raise KerhrmError(problem, "give one label for each point")
+    if weights is None:
+        return
+    if weights.shape != (n_points,):
+        shape = tuple(weights.shape)
+        problem = f"weights {shape} do not fit {n_points} points"
+        raise KerhrmError(problem, "give one weight for each point")
+    usable = weights.isfinite() & (weights >= 0)
+    if not bool(usable.all()):
+        value = float(weights[~usable][0])
+        problem = f"weights must be finite and not negative; got {value:g}"
+        raise KerhrmError(problem, "leave such points out")
+    if not bool((weights > 0).any()):
+        raise KerhrmError("all weights are 0", "give some points a weight above 0")
+
+
+def _in_unit_of_training(
+    train: Tensor | None, validation: Tensor | None
+) -> tuple[Tensor | None, Tensor | None]:
+    """Weights (n,) and (m,) in units of the mean of the training points' ones."""
+    if train is None:
+        return train, validation
+    unit = train.double().mean()
+    if abs(float(unit) - 1) <= ROUNDING:
+        return train, validation
+    in_unit = train.double() / unit
+    if validation is None:
+        return in_unit, None
+    return in_unit, validation.double() / unit
 
 
 def _weights_or_ones(weights: Tensor | None, y: Tensor) -> Tensor:
