@@ -10,14 +10,19 @@ iteration depends on it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from kerhrm.algorithm.environments import learn_environments
-from kerhrm.algorithm.invariance import learn_directions, point_scores, selection_score
+from kerhrm.algorithm.invariance import (
+    best_candidate,
+    learn_directions,
+    point_scores,
+    selection_score,
+)
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Direction, Directions, Environments, Memberships
@@ -34,6 +39,9 @@ class Fit:
         Of iterations 1, ..., T.
     final : Direction
         Predicts new points.
+    scores : Tensor, (T,)
+        Of the iterations' directions by the selection rule, over the environments of
+        all iterations: what chooses among them.
 
     Examples
     --------
@@ -52,9 +60,13 @@ class Fit:
     environments: tuple[Environments, ...]
     directions: tuple[Directions, ...]
     final: Direction
+    scores: Tensor
 
     def history(self, problem: Problem) -> list[dict[str, Any]]:
-        """Describe every iteration in numbers: choices, scores, clustering."""
+        """Describe every iteration in numbers: choices, scores, clustering.
+
+        Scores of different rows are comparable, and ``chosen`` is True in one.
+        """
         n_iterations = len(self.directions)
         return [self._iteration(problem, t) for t in range(n_iterations)]
 
@@ -71,7 +83,8 @@ class Fit:
             "iteration": winner.iteration,
             "k": winner.k,
             "alpha": winner.alpha,
-            "score": winner.score,
+            "chosen": winner.iteration == self.final.iteration,
+            "score": float(self.scores[t]),
             "train_score": _weighted_mean(of_train, counts),
             "validation_score": _weighted_mean(
                 of_validation, problem.validation_counts
@@ -164,11 +177,12 @@ def fit(
         environments.append(clustered)
         learned = learn_directions(problem, environments, options)
         directions.append(learned)
-    final = select_iteration(problem, environments, directions, options)
+    scores = iteration_scores(problem, environments, directions, options)
     return Fit(
         environments=tuple(environments),
         directions=tuple(directions),
-        final=final,
+        final=_chosen(directions, scores, options),
+        scores=scores,
     )
 
 
@@ -204,12 +218,39 @@ def select_iteration(
     Returns
     -------
     Direction
-        With the iteration's number.
+        With the iteration's number, and its score by :func:`iteration_scores`.
     """
-    winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
+    scores = iteration_scores(problem, environments, directions, options)
+    return _chosen(directions, scores, options)
+
+
+def iteration_scores(
+    problem: Problem,
+    environments: Sequence[Memberships],
+    directions: Sequence[Directions],
+    options: KerHRMOptions,
+) -> Tensor:
+    """Scores (T,) of the iterations' directions by the selection rule.
+
+    All are over the environments of all iterations, so that they are comparable.  The
+    score with which an iteration has chosen its k and alpha knows of earlier ones
+    alone, and is the higher the fewer these are.  Arguments are those of
+    :func:`select_iteration`.
+    """
+    thetas = torch.stack([winner.theta for winner in _winners(directions)])
+    return selection_score(problem, thetas, environments, options.stop_by)
+
+
+def _winners(directions: Sequence[Directions]) -> list[Direction]:
+    return [d.winner(t) for t, d in enumerate(directions, start=1)]
+
+
+def _chosen(
+    directions: Sequence[Directions], scores: Tensor, options: KerHRMOptions
+) -> Direction:
+    """The direction of the iteration that predicts, by the scores (T,)."""
+    winners = _winners(directions)
+    best = best_candidate(scores)
     if options.final == "last":
-        return winners[-1]
-    thetas = torch.stack([winner.theta for winner in winners])
-    score = selection_score(problem, thetas, environments, options.stop_by)
-    best = int(score.argmax())
-    return winners[best]
+        best = len(winners) - 1
+    return replace(winners[best], score=float(scores[best]))

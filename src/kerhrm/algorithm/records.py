@@ -143,7 +143,9 @@ class Direction(Record):
     alpha : float
         Weight of the penalty, in its unit.
     score : float
-        By the selection rule.
+        By the selection rule, over the environments of all iterations where these are
+        compared (:func:`~kerhrm.algorithm.loop.select_iteration`), else of those up to
+        its own; with auxiliary columns minus the extrapolated risk.
     iteration : int
         From 1; 0 for ERM, where no environments were detected.
     """
@@ -169,7 +171,9 @@ class Directions(Record):
     theta : Tensor, (C, k_max)
         Zero beyond a candidate's k.
     k, alpha, score : Tensor, (C,)
-        Dimension, weight of the penalty, and score by the selection rule.
+        Dimension, weight of the penalty, and score by the selection rule over the
+        environments up to this iteration's; with auxiliary columns minus the
+        extrapolated risk.
     chosen : int
         Index of the candidate with the best score.
     """

@@ -75,11 +75,13 @@ _ATTRIBUTES = """    environments_ : ndarray of shape (n_samples,)
         Of the neural tangent features.
     selected_ : dict
         ``k``, ``alpha``, ``iteration``, ``cosine_weight``, ``score``: what chose the
-        first three.  Accuracy, or minus the squared error, in the worst inferred
-        environment or by ``stop_by`` on all validation rows; with auxiliary columns
-        minus the extrapolated squared risk.
+        iteration.  Accuracy, or minus the squared error, in the worst environment that
+        any iteration has inferred, or by ``stop_by`` on all validation rows; with
+        auxiliary columns minus the extrapolated squared risk.
     history_ : list of dict
-        Scores and clusterings of the iterations; ``score`` as in ``selected_``.
+        Scores and clusterings of the iterations; ``score`` as in ``selected_``, of all
+        rows over the same environments.  ``chosen`` marks the iteration that KerHRM
+        predicts by, also where ERM predicts in its place.
     heterogeneity_ : HeterogeneityResult or None
         Of the pretest: ``detected``, ``p_value`` and others; None without it.
     report_ : DataFrame or None

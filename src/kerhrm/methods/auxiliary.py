@@ -140,7 +140,12 @@ def fit_auxiliary(
         cells=cells,
         result=result,
         memberships=memberships[candidate],
-        iteration=Fit((environments,), (directions,), direction),
+        iteration=Fit(
+            environments=(environments,),
+            directions=(directions,),
+            final=direction,
+            scores=directions.score[[directions.chosen]],
+        ),
         direction=direction,
     )
 

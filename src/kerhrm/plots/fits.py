@@ -69,23 +69,33 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
 def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw accuracy, or squared error, of every iteration.
 
-    Of all training and all validation rows, and in the worst inferred environment,
-    which chooses unless the option ``stop_by`` is ``"pooled"``.  With auxiliary columns
-    the extrapolated risk chooses, which has another scale and is not drawn.  Errors are
-    in units of the target's variance: 1 is the error of its mean.
+    Of all training and all validation rows, and in the worst environment that any
+    iteration has inferred, which chooses unless the option ``stop_by`` is ``"pooled"``
+    or ``final`` is ``"last"``.  With auxiliary columns the extrapolated risk chooses,
+    which has another scale and is not drawn.  Errors are in units of the target's
+    variance: 1 is the error of its mean.  The iteration that KerHRM has chosen is
+    marked, also where ERM predicts in its place.
+
+    Parameters
+    ----------
+    model : KerHRMClassifier or KerHRMRegressor
+        Fitted.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
     """
     history = _fitted(model, "history_")
-    chosen = model.selected_["iteration"]
     if not history:
         problem = "there was no iteration: no environments were found, and ERM predicts"
         hint = "fit with if_not_detected='fit' to see iterations anyway"
         raise KerhrmError(problem, hint)
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
     # of the fit; a subclass need not have the parameter
-    options = model._parameters.get("options", model.options)
+    options = read_options(model._parameters.get("options", model.options))
     by_auxiliary = model._inferred.auxiliary is not None
-    if not by_auxiliary and read_options(options).stop_by == "worst_inferred":
-        curves["score"] = "worst inferred environment, which chooses"
+    if not by_auxiliary and options.stop_by == "worst_inferred":
+        curves["score"] = "worst inferred environment"
+        if options.final == "best":
+            curves["score"] += ", which chooses"
     numbers = [row["iteration"] for row in history]
     classifies = is_classifier(model)
     ax = new_axes(ax)
@@ -93,9 +103,7 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
         score = np.array([row[key] for row in history])
         accuracy_or_error = score if classifies else -score
         ax.plot(numbers, accuracy_or_error, **style(place), label=label)
-    if chosen not in numbers:  # ERM predicts
-        best = max(history, key=lambda row: row["score"])
-        chosen = best["iteration"]
+    (chosen,) = (row["iteration"] for row in history if row["chosen"])
     ax.axvline(
         chosen,
         color=GREY,

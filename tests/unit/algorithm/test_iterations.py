@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.igd import train_network
-from kerhrm.algorithm.invariance import learn_directions
+from kerhrm.algorithm.invariance import Selection, learn_directions, selection_score
 from kerhrm.algorithm.loop import Fit, fit, select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.problem import Problem
@@ -114,7 +114,8 @@ def test_fewer_iterations_are_the_first_ones(problem: Problem, fitted: Fit) -> N
     same(environments, fitted.environments[0])
     same(directions, fitted.directions[0])
     winner = fitted.directions[0].winner(1)
-    same(short.final, winner)
+    assert short.final.score == pytest.approx(winner.score, rel=1e-12)
+    same(replace(short.final, score=winner.score), winner)
 
 
 @pytest.mark.parametrize(
@@ -207,3 +208,33 @@ def test_it_ends_where_no_feature_is_left(
         one_iteration = options.model_copy(update={"n_iterations": 1})
         alone = fit(problem, one_iteration)
         same(found.final, alone.final)
+
+
+@pytest.mark.parametrize("final", ["best", "last"])
+@pytest.mark.parametrize("rule", ["worst_inferred", "pooled"])
+def test_scores_of_iterations_are_those_that_choose(
+    problem: Problem, rule: Selection, final: str
+) -> None:
+    options = OPTIONS.model_copy(update={"stop_by": rule, "final": final})
+    found = fit(problem, options)
+    thetas = [d.theta[d.chosen] for d in found.directions]
+    of_all = selection_score(problem, torch.stack(thetas), found.environments, rule)
+    rows = found.history(problem)
+    scores = [row["score"] for row in rows]
+    assert scores == of_all.tolist()
+    best = scores.index(max(scores)) if final == "best" else len(scores) - 1
+    assert [row["chosen"] for row in rows] == [t == best for t in range(len(rows))]
+    assert found.final.iteration == rows[best]["iteration"]
+    assert found.final.score == scores[best]
+
+
+def test_an_iteration_s_own_score_knows_of_earlier_environments_alone() -> None:
+    """Later environments can make it lower, never higher."""
+    problem = random_problem(3)
+    fitted = fit(problem, OPTIONS)
+    scores = [row["score"] for row in fitted.history(problem)]
+    at_that_time = [d.winner(t).score for t, d in enumerate(fitted.directions, 1)]
+    pairs = list(zip(scores, at_that_time, strict=True))
+    assert all(score <= before + 1e-12 for score, before in pairs)
+    assert scores[-1] == pytest.approx(at_that_time[-1])
+    assert scores != pytest.approx(at_that_time)

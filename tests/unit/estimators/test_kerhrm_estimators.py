@@ -65,10 +65,10 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
     for name in ("k", "alpha", "iteration", "score"):
         expected_value = getattr(result.final, name)
         assert model.selected_[name] == expected_value
-    winners = [directions.winner(1) for directions in result.directions]
-    scores = [winner.score for winner in winners]
     scores_in_history = [row["score"] for row in model.history_]
-    assert scores_in_history == scores
+    assert scores_in_history == result.scores.tolist()
+    chosen = [row["iteration"] for row in model.history_ if row["chosen"]]
+    assert chosen == [result.final.iteration]
     if task == "classification":
         outputs_of_model = model.decision_function(table.x)
         assert_allclose(outputs_of_model, outputs, atol=1e-4)

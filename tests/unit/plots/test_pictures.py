@@ -191,6 +191,15 @@ def test_iterations_are_those_of_the_history(
     assert mark[0] == iteration
     legend = " ".join(words(ax))
     assert "worst" in legend
+    assert "which chooses" in legend
+    # the mark stays where ERM predicts, and is that of the fit, not of the best score
+    marked = copy.copy(model)
+    marked.selected_ = {**model.selected_, "iteration": 0}
+    marked.history_ = [
+        {**row, "chosen": row["iteration"] == 1} for row in model.history_
+    ]
+    marked.history_[0]["score"] = -99.0
+    assert kerhrm.plots.iterations(marked).lines[-1].get_xdata()[0] == 1
     changed = copy.copy(model).set_params(options__stop_by="pooled")
     ax_of_changed = kerhrm.plots.iterations(changed)
     assert words(ax_of_changed) == words(ax)  # options are those of the fit
