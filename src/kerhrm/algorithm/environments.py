@@ -147,7 +147,10 @@ def _of_inputs(
 
 
 def choose_n_environments(
-    problem: Problem, options: KerHRMOptions, largest: int
+    problem: Problem,
+    options: KerHRMOptions,
+    largest: int,
+    inputs: tuple[Tensor, Tensor] | None = None,
 ) -> int:
     """Number of environments, 1 to ``largest``, by the held-out likelihood of first
     clusterings.
@@ -157,19 +160,43 @@ def choose_n_environments(
     weights.  Every number has its best k, of those that leave an environment as many
     training points; degenerate clusterings do not count.
 
-    Raises KerhrmError of one validation point.
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    options : KerHRMOptions
+        Of Algorithm 1; their ``n_environments`` does not count.
+    largest : int
+        Number that is tried last.
+    inputs : two Tensors, (n, d) and (m, d), optional
+        Training and validation points, which ``first_kernel="inputs"`` clusters, as the
+        fit does.
+
+    Returns
+    -------
+    int
+        The number; 1: nothing tells environments apart.
+
+    Raises
+    ------
+    KerhrmError
+        If fewer than two validation points have a positive weight, and as
+        :func:`learn_environments`.
     """
     by_number = []
     numbers = range(1, largest + 1)
     for n_environments in progress(numbers, "numbers of environments"):
-        likelihoods = _held_out_likelihoods(problem, options, n_environments)
+        likelihoods = _held_out_likelihoods(problem, options, n_environments, inputs)
         by_number.append(likelihoods)
     _, counts = problem.counts
     return _smallest_within_one_error(torch.stack(by_number), counts)
 
 
 def _held_out_likelihoods(
-    problem: Problem, options: KerHRMOptions, n_environments: int
+    problem: Problem,
+    options: KerHRMOptions,
+    n_environments: int,
+    inputs: tuple[Tensor, Tensor] | None,
 ) -> Tensor:
     """Log-likelihoods (m,) of the validation points by the best k's first clustering.
 
@@ -180,13 +207,9 @@ def _held_out_likelihoods(
         target = problem.y_validation.double()
     most = max(1, len(problem.y) // n_environments)
     lowered = dict.fromkeys(min(k, most) for k in options.k)
-    update = {
-        "n_environments": n_environments,
-        "first_kernel": "features",
-        "k": [*lowered],
-    }
+    update = {"n_environments": n_environments, "k": [*lowered]}
     tried = options.model_copy(update=update)
-    candidates = learn_environments(problem, tried, 1, [], [])
+    candidates = learn_environments(problem, tried, 1, [], [], inputs)
     degenerate = candidates.degenerate
     eligible = candidates.held_out.masked_fill(degenerate, -torch.inf)
     best = int(eligible.argmax())
@@ -194,7 +217,10 @@ def _held_out_likelihoods(
         return torch.full_like(target, -torch.inf)
     k = int(candidates.k[best])
     slopes = candidates.slopes[best]
-    means = problem.psi_validation.double() @ slopes.mT
+    points = problem.psi_validation
+    if inputs is not None and options.first_kernel == "inputs":
+        _, points = inputs
+    means = points.double() @ slopes.mT
     return candidates.log_likelihoods(k, means, target)
 
 

@@ -151,7 +151,8 @@ class InvariantEstimator(FittedInvariant):
     def _pretest(self, prepared: Prepared) -> tuple[Prepared, str | None]:
         """Test for environments, and choose their number if it is not given.
 
-        Returns why ERM predicts, too, if the test detects none or one is best.
+        Returns why ERM predicts, too, if the test detects none or one is best.  Where
+        KerHRM is fitted all the same the number is chosen all the same.
         """
         if prepared.rows.z is not None:
             by_auxiliary = self._fit_auxiliary(prepared)
@@ -160,9 +161,11 @@ class InvariantEstimator(FittedInvariant):
             return replace(prepared, by_auxiliary=by_auxiliary), reason
         self.heterogeneity_ = tested(prepared)
         reason = not_detected(self.heterogeneity_)
-        if self.n_environments is not None or reason is not None:
+        fits = reason is None or self.if_not_detected == "fit"
+        if self.n_environments is not None or not fits:
             return prepared, reason
-        return with_number(prepared)
+        prepared, single = with_number(prepared)
+        return prepared, reason or single
 
     def _loop(self, prepared: Prepared) -> tuple[Environments, Direction]:
         """Learn environments and directions in turn, whatever the test has said.

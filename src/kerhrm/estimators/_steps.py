@@ -120,9 +120,10 @@ def tested(prepared: Prepared) -> HeterogeneityResult | None:
 
 def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:
     """Choose the number of environments; and why ERM predicts, if one is best."""
-    n = len(prepared.inputs.x)
-    most = min(MAX_ENVIRONMENTS, n // 2)
-    number = choose_n_environments(prepared.problem, prepared.options, most)
+    inputs = prepared.inputs
+    most = min(MAX_ENVIRONMENTS, len(inputs.x) // 2)
+    points = inputs.x, inputs.x_validation
+    number = choose_n_environments(prepared.problem, prepared.options, most, points)
     prepared = _of_number(prepared, max(number, 2))
     single = "one environment explains validation rows best"
     if number > 1:

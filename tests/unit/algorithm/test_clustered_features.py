@@ -23,7 +23,7 @@ from refusals import refusal
 from torch import Tensor
 from torch.testing import assert_close
 
-from kerhrm.algorithm.environments import learn_environments
+from kerhrm.algorithm.environments import choose_n_environments, learn_environments
 from kerhrm.algorithm.options import KerHRMOptions
 
 
@@ -168,3 +168,20 @@ def test_the_first_kernel_may_be_that_of_the_inputs() -> None:
     same(again, expected)
     with refusal("first_kernel='inputs' needs the points x"):
         learn_environments(data, settings, 1, [], [])
+
+
+def test_the_number_of_environments_is_that_of_what_is_clustered() -> None:
+    data = planted(0)
+    inputs = (data.psi_train.float(), data.psi_validation.float())
+    # features that have nothing to do with the labels
+    noise = torch.Generator().manual_seed(0)
+    psi = torch.randn(data.psi_train.shape, generator=noise).double()
+    psi_v = torch.randn(data.psi_validation.shape, generator=noise).double()
+    unrelated = with_psi(data, psi, psi_v)
+    of_features = KerHRMOptions(k=[4], n_init=3)
+    of_inputs = KerHRMOptions(k=[4], n_init=3, first_kernel="inputs")
+    expected = choose_n_environments(data, of_features, 3)
+    assert expected != choose_n_environments(unrelated, of_features, 3)
+    assert choose_n_environments(unrelated, of_inputs, 3, inputs) == expected
+    with refusal("first_kernel='inputs' needs the points x"):
+        choose_n_environments(unrelated, of_inputs, 3)

@@ -158,3 +158,10 @@ def test_a_number_that_is_chosen_is_the_fit_that_asks_for_it() -> None:
     expected = asked.predict(x)
     assert_array_equal(predictions, expected)
     assert chosen.history_ == asked.history_
+    # nor does it matter that a pre-test has detected nothing, if KerHRM is fitted
+    anyway = wide | {"pretest": {"min_gain": 1e3}, "if_not_detected": "fit"}
+    untold = KerHRMRegressor(**anyway, n_environments=None)
+    untold.fit(x, y)
+    assert untold.heterogeneity_ is not None
+    assert not untold.heterogeneity_.detected
+    assert_array_equal(untold.environment_proba_, asked.environment_proba_)
