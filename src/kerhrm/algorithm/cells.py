@@ -30,6 +30,7 @@ class Cells:
     Attributes
     ----------
     mean, scale : ndarray, (c,)
+        Of the training points' columns; the scale of a constant one is 1.
     edges : ndarray, (C - 1,)
         Empty where there are several columns, or values.
     centres : ndarray, (C, c)

@@ -29,7 +29,7 @@ def minimisers(
     risks : Risks
         Of the environments.
     alphas : sequence of float
-        A weights, in the penalty's unit.
+        Weights alpha, A of them, in the penalty's unit.
     terms : int
         What the weights are divided by.
 

@@ -25,7 +25,8 @@ class Description:
         Which model predicts better, and from which share of an environment on; or why
         ERM predicts.
     limits : tuple of str
-        What the pre-test does not exclude, where it has detected nothing.
+        What the pre-test does not exclude, whether or not it has detected environments;
+        empty where there was none, or an auxiliary column was tested.
     detected : bool
         Whether the pre-test has detected environments.  Without it the split may be
         noise of two kinds.

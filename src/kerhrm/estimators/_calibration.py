@@ -12,6 +12,7 @@ keep it finite where labels are told apart.
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+#: largest slope that is tried; outputs that separate the labels perfectly end there
 STEEPEST = 100.0
 
 

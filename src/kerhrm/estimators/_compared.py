@@ -109,7 +109,7 @@ class ComparedPoints:
         """Mean error of every model, on all rows and in every group that has any row.
 
         An error is the share of wrong labels, or the mean squared error; the column
-        ``rows`` is the sum of memberships.
+        ``rows`` is the sum of memberships, times the points' weights.
         """
         members = self._members()
         weights = members.sum(1)

@@ -30,7 +30,8 @@ class HeterogeneityResult(Record):
     detected : bool
         Whether the p-value counts.
     n_points : int
-        Points that were compared; 0 where an auxiliary column was tested.
+        Points that were compared; 0 where an auxiliary column was tested, or no test
+        was possible.
     constant_only : bool
         Whether all that is seen to change with an auxiliary column is a constant.
 
@@ -60,7 +61,7 @@ class HeterogeneityResult(Record):
         been seen.
 
         In a fifth of the points, with probability .8, interpolated; NaN of an auxiliary
-        column.
+        column, or where no test was possible.
         """
         if self.n_points == 0:
             return math.nan

@@ -94,7 +94,8 @@ def test_heterogeneity(
     x : ndarray, (n, d), optional
         Inputs of the flexible regression; the features themselves by default.
     options : HeterogeneityOptions, optional
-        Sizes and thresholds of the test.
+        Sizes and thresholds of the test.  Their ``k`` counts where a fit makes the
+        features, and not here.
     seed : int
         Draws folds, permutations and initialisations.  Where many rows share their
         inputs p may depend on it, and even a clear flip be missed: permutations among
@@ -103,7 +104,9 @@ def test_heterogeneity(
     Returns
     -------
     HeterogeneityResult
-        With the p-value, and whether environments were detected.
+        With the p-value, and whether environments were detected.  Numbers are NaN where
+        no test is possible: of two labels, or where fewer than 80 points are left
+        beside those of frequent labels.
 
     Raises
     ------

@@ -116,7 +116,8 @@ def _check_sizes(problem: Problem, options: ReleasedOptions) -> None:
     several = options.n_iterations > 1
     too_few = k == 1 and several
     if too_few or k > k_max:
-        text = f"k must be from 2 to the {k_max} reduced features; got {k}"
+        least = 2 if several else 1
+        text = f"k must be from {least} to the {k_max} reduced features; got {k}"
         raise KerhrmError(text, "change k")
     if options.n_environments > n:
         text = f"n_environments={options.n_environments} exceeds n={n} points"

@@ -29,7 +29,15 @@ WIDE = 10.0
 
 def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the singular values of the neural tangent features, and the chosen
-    dimension."""
+    dimension.
+
+    Parameters
+    ----------
+    model : KerHRMClassifier or KerHRMRegressor
+        Fitted.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
+    """
     singular_values = _fitted(model, "singular_values_")
     k = model.selected_["k"]
     k_max = len(singular_values)
@@ -149,6 +157,8 @@ def agreement(
         Auxiliary columns of the rows, for fits with such columns.
     n : int
         Fits of a single estimator.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
     """
     if isinstance(models, BaseEstimator):
         _check_seeded(models)
@@ -229,6 +239,8 @@ def group_errors(
         Best of rows that no model was fitted on.
     groups : array-like of shape (n_samples,)
         Labels of any kind; those of a pandas ``Categorical`` keep their order.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
     """
     fits = named_models(models)
     n = len(column(y, "y"))

@@ -46,6 +46,8 @@ def environments(
         By default those that separate the environments best, see :func:`importance`.
     auxiliary : array-like of shape (n_samples, ...), optional
         Auxiliary columns of the rows, for a fit with such columns.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
     """
     rows = read(model, X, y, auxiliary)
     if features is None:
@@ -97,6 +99,8 @@ def relation(
     bins : int
         Parts of the feature, with equally many rows; a feature of fewer values has a
         part for each.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
     """
     rows = read(model, X, y, auxiliary)
     bins = whole(bins, "bins", 1)
@@ -208,6 +212,8 @@ def importance(
         Columns that are shown.
     random_state : int
         Seed of the five permutations of each column, whose standard deviation is shown.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
     """
     most = whole(most, "most", 1)
     _check_separable(model)

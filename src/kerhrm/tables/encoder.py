@@ -28,8 +28,10 @@ def table_encoder() -> "TableEncoder":
 
     Numbers and booleans stay, dates become days since 1970 and durations days; missing
     ones are their column's median, next to a column that says so.  Everything else is
-    text: a column of 0 and 1 for each of the 20 most frequent values, where a missing
-    value is one.  Columns keep their names.
+    text, and a missing value is one: a column of 0 and 1 for each value, or, of more
+    than 20, for each of the 19 most frequent and one for all others
+    (``NAME_infrequent_sklearn``), which stands for values that the fit has not seen as
+    well.  Columns keep their names.
 
     Text that names rows, as identifiers and addresses do, is left out, and a warning
     says so: more than 20 values, none of which five rows have.  Its columns of 0 and 1

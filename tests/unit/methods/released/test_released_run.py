@@ -112,8 +112,9 @@ def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
 
 def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     for changes, message in (
-        ({"k": 7}, "got 7"),
-        ({"k": 1}, "got 1"),
+        ({"k": 7}, "from 2 to the 6 reduced features; got 7"),
+        ({"k": 7, "n_iterations": 1}, "from 1 to the 6 reduced features; got 7"),
+        ({"k": 1}, "from 2 to the 6 reduced features; got 1"),
         ({"n_environments": 81}, "exceeds n=80"),
     ):
         with refusal(message):
