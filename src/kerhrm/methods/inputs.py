@@ -44,7 +44,9 @@ class Inputs:
         Numbers that are no features, of which environments may be functions.
     weights, weights_validation : Tensor, (n,), (m,), float64, optional
         Of the points; those of the training points have mean 1, and the others are in
-        their unit.
+        their unit.  ``ridge`` counts them, and the estimators' comparison with it; what
+        learns from a ``problem`` counts those of the problem.  All others train and
+        validate without weights, and their estimators take none.
     units : Tensor, (n,), float64, optional
         Equal draws that each training point stands for; to leave one out is to leave
         one of these out.  By default one.

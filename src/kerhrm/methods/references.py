@@ -34,7 +34,8 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     environments = given.to(device)
     psi, _ = problem.reduced(options.k)
     indicators = one_hot(environments)
-    memberships = indicators.double()
+    counts, _ = problem.counts
+    memberships = indicators.double() * counts[:, None]
     risks = environment_risks(psi, problem.target, memberships, ridge=usual.ridge)
     (theta,) = minimisers(usual.penalty, psi, risks, [options.alpha])
     n_unused = len(problem.s) - options.k
@@ -57,16 +58,18 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
     n_candidates = len(options.k)
     device = problem.u.device
 
-    def memberships(environments: Tensor) -> Tensor:
+    def memberships(environments: Tensor, weights: Tensor) -> Tensor:
         on_device = environments.to(device)
         members = one_hot(on_device, count)
-        return members.double().expand(n_candidates, -1, -1)
+        weighted = members.double() * weights[:, None]
+        return weighted.expand(n_candidates, -1, -1)
 
+    counts, counts_validation = problem.counts
     none_degenerate = torch.zeros(n_candidates, dtype=torch.bool, device=device)
     given = Memberships(
         k=torch.tensor(options.k, device=device),
-        train=memberships(of_train),
-        validation=memberships(of_validation),
+        train=memberships(of_train, counts),
+        validation=memberships(of_validation, counts_validation),
         degenerate=none_degenerate,
     )
     directions = learn_directions(problem, [given], options)

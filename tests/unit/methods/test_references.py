@@ -3,6 +3,7 @@ environments."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from kerhrm.methods.references import (
     train_true_environments,
     without_colour,
 )
+from kerhrm.methods.registry import METHODS
 
 Draw = Callable[..., Inputs]
 PIXELS = 9
@@ -269,3 +271,39 @@ def test_environments_of_a_given_split_lie_where_the_problem_does(
     (given,) = seen
     devices = {getattr(given, field.name).device.type for field in fields(given)}
     assert devices == {"meta"}
+
+
+@pytest.mark.parametrize("name", ["true_environments", "kerhrm_given_split"])
+def test_a_weight_of_two_is_a_point_twice(name: str, draw: Draw) -> None:
+    """The features are those of the points, whatever their weights."""
+    inputs = draw("regression", n=60, environments=2, k=4)
+    problem = inputs.require_problem()
+    twice = torch.arange(len(inputs.y)) % 3 == 0
+    weights = 1.0 + twice.double()
+    weighted = replace(problem, weights=weights / weights.mean())
+    copies = torch.repeat_interleave(torch.arange(len(inputs.y)), 1 + twice.long())
+    repeated = replace(
+        problem,
+        u=problem.u[copies],
+        f0_train=problem.f0_train[copies],
+        y=problem.y[copies],
+    )
+    given = inputs.require_environments()
+    method = METHODS[name]
+    # a penalty's unit goes by Psi, which has further rows then
+    options: Any = {"k": 4, "alpha": 0.0}
+    if name == "kerhrm_given_split":
+        options = {"k": [4], "alpha": [0.0], "cosine_weight": [1.0], "steps": 1}
+        options |= {"split": "true_environments", "pretest": None, "ridge": 0.0}
+    read = method.options.parse(options)
+    one = method.train(replace(inputs, problem=weighted), read)
+    other_inputs = replace(
+        inputs,
+        x=inputs.x[copies],
+        y=inputs.y[copies],
+        environments=given[copies],
+        problem=repeated,
+    )
+    other = method.train(other_inputs, read)
+    for key, theta in one.directions.items():
+        assert_close(theta, other.directions[key], rtol=1e-4, atol=1e-5)
