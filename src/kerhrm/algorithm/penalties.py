@@ -19,7 +19,15 @@ MIN_RCOND = 1e-12
 ILL_CONDITIONED = (
     "the invariant direction's system is ill-conditioned, 1/cond = %.1e; raise ridge"
 )
-GRADIENT_TOLERANCE = 1e-10  #: of a minimum's gradient, as a share of that at theta = 0
+#: aimed at for a minimum's gradient, as a share of that at theta = 0; rounding ends
+#: most searches at 1e-9 to 1e-8
+GRADIENT_TOLERANCE = 1e-10
+#: that share, above which a search has not found the minimum
+TOO_STEEP = 1e-6
+#: logged then
+NOT_FOUND = (
+    "the invariant direction's search ended with a gradient of %.1e times that at 0: %s"
+)
 
 log = logging.getLogger(__name__)
 
@@ -202,6 +210,9 @@ class ScaleGradientVariance(Penalty):
             method="trust-exact",
             options={"gtol": tolerance},
         )
+        steepness = np.abs(minimum.jac).max()
+        if not steepness <= TOO_STEEP * largest:
+            log.warning(NOT_FOUND, steepness / largest, minimum.message)
         theta = function.lift @ minimum.x
         return torch.from_numpy(theta).to(cross)
 

@@ -1,11 +1,14 @@
 """Closed forms of the penalties against their literal objectives and their limits."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import optimize
 from soft_environments import Data, data
 from torch import Tensor
 from torch.testing import assert_close
@@ -14,9 +17,11 @@ from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.penalties import (
     GradientVariance,
     Penalty,
+    ScaleGradientVariance,
     WhitenedGradientVariance,
     solve,
 )
+from kerhrm.algorithm.problem import Risks
 from kerhrm.algorithm.registry import PENALTIES
 
 METRICS = {False: GradientVariance(), True: WhitenedGradientVariance()}
@@ -255,3 +260,30 @@ def test_the_losses_are_those_of_the_points() -> None:
     literal = totals / d.r.sum(0)
     losses = d.risks().losses(theta)
     assert_close(losses, literal)
+
+
+@pytest.mark.parametrize("ends_early", [False, True])
+def test_a_search_that_fails_is_logged(
+    ends_early: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minimize = optimize.minimize
+
+    def one_step(*args: Any, options: dict[str, Any], **more: Any) -> Any:
+        return minimize(*args, options=options | {"maxiter": 1}, **more)
+
+    if ends_early:
+        monkeypatch.setattr(optimize, "minimize", one_step)
+    draw = torch.Generator().manual_seed(0)
+    psi = torch.randn(2, 30, 3, generator=draw).double()
+    risks = Risks(
+        second=psi.mT @ psi / 30,
+        cross=torch.randn(2, 3, generator=draw).double(),
+        constant=torch.ones(2).double(),
+        weights=torch.ones(2).double() / 2,
+        rho=torch.tensor(0.0).double(),
+    )
+    theta = ScaleGradientVariance().minimise(risks, alpha=240.0)
+    assert theta.isfinite().all()
+    assert len(caplog.records) == ends_early
+    if ends_early:
+        assert "search ended with a gradient of" in caplog.text
