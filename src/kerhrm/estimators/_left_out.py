@@ -67,9 +67,11 @@ def _left_out_shares(y: Tensor, units: Tensor | None) -> Iterator[Tensor]:
     ends = draws.cumsum(0)
     starts = ends - draws
     for fold in range(FOLDS):
-        before_end = torch.floor((ends - 1 - fold) / FOLDS)
-        before_start = torch.floor((starts - 1 - fold) / FOLDS)
-        of_fold = before_end - before_start
+        # draws i in [start, end) with i mod FOLDS = fold: of 0, ..., e - 1 there are
+        # 1 + floor((e - 1 - fold) / FOLDS)
+        last_of_fold_before_end = torch.floor((ends - 1 - fold) / FOLDS)
+        last_of_fold_before_start = torch.floor((starts - 1 - fold) / FOLDS)
+        of_fold = last_of_fold_before_end - last_of_fold_before_start
         if bool((of_fold > 0).any()):
             yield of_fold / draws
 

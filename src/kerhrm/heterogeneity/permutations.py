@@ -92,15 +92,15 @@ def in_sequence(
     # one larger gain at least: without any p is not 0
     largest_rank = level * (1 + n_permutations)
     enough = max(1, math.ceil(largest_rank - 1e-9))
+    n_larger = 0
     for n_drawn, of_permutation in enumerate(gains, start=1):
         null[n_drawn - 1] = of_permutation
-        reached = null >= gain - credit
-        n_larger = int(reached.sum())
+        n_larger += int(of_permutation >= gain - credit)
         if n_larger == enough:
-            p_value = n_larger / n_drawn
             break
-    else:
-        p_value = (1 + n_larger) / (1 + n_permutations)
+    p_value = (1 + n_larger) / (1 + n_permutations)
+    if n_larger == enough:
+        p_value = n_larger / n_drawn
     detected = bool(p_value <= level)
     return HeterogeneityResult(gain, null, p_value, detected)
 

@@ -81,6 +81,22 @@ def test_at_level_0_nothing_is_detected() -> None:
     assert not low.detected
 
 
+@pytest.mark.parametrize(
+    ("gains", "p_value"),
+    [
+        ([2.0, 1.0, 3.0, 0.0], 1 / 2),  # the second draw is larger: it ends there
+        ([2.0, 1.0, 1.0, 1.0], 1 / 4),
+        ([2.0, 1.0, 1.0, 2.0], 1 / 3),
+        ([2.0], 1 / 4),  # nothing is drawn
+    ],
+)
+def test_draws_end_with_the_larger_ones_that_are_enough(
+    gains: list[float], p_value: float
+) -> None:
+    result = in_sequence(iter(gains), n_permutations=3, level=0.25)
+    assert result.p_value == p_value
+
+
 @pytest.mark.parametrize("level", [-0.1, 7.0])
 @pytest.mark.parametrize("kind", [HeterogeneityOptions, AuxiliaryOptions])
 def test_a_level_is_a_probability(kind: Any, level: float) -> None:
