@@ -81,12 +81,13 @@ def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
 
 
 def _standardised(train: Tensor, validation: Tensor) -> tuple[Tensor, Tensor]:
-    """Columns in units of the training points' deviations from their mean, float32."""
+    """Columns in units of the training points' deviations from their mean, float32; one
+    that is constant there keeps its unit."""
     train = train.double()
     validation = validation.double()
     mean = train.mean(0)
     deviation = train.std(0)
-    scale = deviation.clamp_min(1e-12)
+    scale = torch.where(deviation > 0, deviation, 1.0)
     train = (train - mean) / scale
     validation = (validation - mean) / scale
     return train.float(), validation.float()

@@ -328,3 +328,12 @@ def test_draws_in_blocks_are_the_same_draws(monkeypatch: pytest.MonkeyPatch) -> 
     assert in_blocks.p_value == whole.p_value
     sizes = [len(signs) for signs in auxiliary._signs(5, 99)]
     assert sizes == [41, 40, 19]
+
+
+def test_a_column_that_is_constant_in_training_keeps_its_unit() -> None:
+    train = torch.tensor([[3.0, 1.0], [3.0, 3.0]])
+    validation = torch.tensor([[5.0, 2.0]])
+    of_train, of_validation = zin._standardised(train, validation)
+    root = 0.5**0.5
+    assert_close(of_train, torch.tensor([[0.0, -root], [0.0, root]]))
+    assert_close(of_validation, torch.tensor([[2.0, 0.0]]))
