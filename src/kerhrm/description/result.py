@@ -26,7 +26,8 @@ class Description:
         ERM predicts.
     limits : tuple of str
         What the pre-test does not exclude, whether or not it has detected environments;
-        empty where there was none, or an auxiliary column was tested.
+        empty where there was none, none was possible, or an auxiliary column was
+        tested.
     detected : bool
         Whether the pre-test has detected environments.  Without it the split may be
         noise of two kinds.

@@ -63,8 +63,8 @@ class ComparedPoints:
     def of_all(
         cls,
         inputs: Inputs,
-        of_train: dict[str, np.ndarray],
-        of_validation: dict[str, np.ndarray],
+        of_train: Mapping[str, np.ndarray],
+        of_validation: Mapping[str, np.ndarray],
         memberships: np.ndarray,
     ) -> Self:
         """Training and validation points with the models' outputs (n,) and (m,) at

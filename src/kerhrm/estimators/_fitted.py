@@ -1,6 +1,7 @@
 """What a fitted KerHRM says of rows: outputs, environments, a report; and how it
 compares with simpler models, which decides what predicts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -172,47 +173,48 @@ class FittedInvariant(Describing, WithOptions, TableEstimator):
         why it is not better, if so."""
         assert self._inferred is not None
         inputs = prepared.inputs
-        points = inputs.x_validation.cpu()
-        with torch.no_grad():
-            evaluated = self._evaluate(self._predictor, points)
-            outputs = evaluated.numpy()
-            models, columns = self._keep_simple(inputs)
-            others = {}
-            for name, model in models.items():
-                of_model = model(points)
-                others[name] = of_model.numpy()
-        of_validation = {"KerHRM": outputs, **others}
-        memberships = self._inferred.of_fit()
-        compared = ComparedPoints.of_validation(inputs, of_validation, memberships)
-        report = self.report_ = compared.errors()
-        margin = prepared.options.margin
-        asked_for = ASKED_FOR if margin == 1 else None
-        settled = margin == 1 or self.if_not_better == "fit"
+        models, columns = self._keep_simple(inputs)
+        on_validation = self._compared_on_validation(inputs, models)
         # in environments that are seen ERM may be better: what counts lies beyond them
-        if self._inferred.auxiliary is not None:
-            self._all_rows = report
-            self._losses = compared.losses()
-            if settled:
-                return asked_for
-            doubt = compared.doubts()[report.index]
-            worse = worse_than_constant(report, inputs.task, doubt)
-            return constant_only(self.heterogeneity_) or worse
-        erm = models["ERM"]
-        labels = inputs.y.double()
-        train = labels.cpu().numpy()
-        constant = others["constant"][0]
-        of_train = {
-            "KerHRM": self._unseen(prepared, environments, final),
-            "ERM": columns.left_out(erm, train),
-            "constant": np.full(len(train), constant),
-        }
-        compared = ComparedPoints.of_all(inputs, of_train, of_validation, memberships)
+        by_auxiliary = self._inferred.auxiliary is not None
+        compared = on_validation
+        if not by_auxiliary:
+            y = inputs.y.double().cpu().numpy()
+            constant = on_validation.outputs["constant"][0]
+            of_train = {
+                "KerHRM": self._unseen(prepared, environments, final),
+                "ERM": columns.left_out(models["ERM"], y),
+                "constant": np.full(len(y), constant),
+            }
+            compared = ComparedPoints.of_all(
+                inputs, of_train, on_validation.outputs, self._inferred.of_fit()
+            )
+        self.report_ = on_validation.errors()
         report = self._all_rows = compared.errors()
         self._losses = compared.losses()
-        if settled:
-            return asked_for
+        margin = prepared.options.margin
+        if margin == 1:
+            return ASKED_FOR
+        if self.if_not_better == "fit":
+            return None
         doubt = compared.doubts()[report.index]
+        if by_auxiliary:
+            worse = worse_than_constant(report, inputs.task, doubt)
+            return constant_only(self.heterogeneity_) or worse
         return not_better(report, inputs.task, margin, self.n_features_in_, doubt)
+
+    def _compared_on_validation(
+        self, inputs: Inputs, models: Mapping[str, RidgeModel]
+    ) -> ComparedPoints:
+        """Validation points with the outputs of KerHRM and of simpler models."""
+        assert self._inferred is not None
+        points = inputs.x_validation.cpu()
+        with torch.no_grad():
+            outputs = {"KerHRM": self._evaluate(self._predictor, points).numpy()}
+            for name, model in models.items():
+                outputs[name] = model(points).numpy()
+        memberships = self._inferred.of_fit()
+        return ComparedPoints.of_validation(inputs, outputs, memberships)
 
     def _unseen(
         self, prepared: Prepared, environments: Environments, final: Direction
