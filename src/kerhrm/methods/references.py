@@ -35,7 +35,7 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     psi, _ = problem.reduced(options.k)
     indicators = one_hot(environments)
     counts, _ = problem.counts
-    memberships = indicators.double() * counts[:, None]
+    memberships = indicators.double() * counts.to(device)[:, None]
     risks = environment_risks(psi, problem.target, memberships, ridge=usual.ridge)
     (theta,) = minimisers(usual.penalty, psi, risks, [options.alpha])
     n_unused = len(problem.s) - options.k
@@ -61,7 +61,7 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
     def memberships(environments: Tensor, weights: Tensor) -> Tensor:
         on_device = environments.to(device)
         members = one_hot(on_device, count)
-        weighted = members.double() * weights[:, None]
+        weighted = members.double() * weights.to(device)[:, None]
         return weighted.expand(n_candidates, -1, -1)
 
     counts, counts_validation = problem.counts
