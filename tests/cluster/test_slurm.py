@@ -20,7 +20,7 @@ DATA = "classification+r2=0.7"
 FEATURES = f"results/smoke/{DATA}/features/training.npz"
 ERM = f"results/smoke/{DATA}/erm/predictions.npz"
 LOG = f"results/smoke/logs/train/{DATA}/erm.log"
-STEPS = 20_000  # ten seconds
+STEPS = 6_000  # ten seconds
 
 
 def test_results_are_those_of_a_local_run(runs: Runs) -> None:
@@ -97,6 +97,15 @@ def with_long_training(folder: Path) -> None:
     preset.write_text(change(preset.read_text(encoding="utf-8")), encoding="utf-8")
 
 
+def with_quick_checks(folder: Path) -> None:
+    """The profile waits longer, and longer each time that nothing has ended."""
+    profile = folder / "profiles" / "slurm" / "config.yaml"
+    text = profile.read_text(encoding="utf-8")
+    quick, n = re.subn(r"(status-checks): 20$", r"\1: 1", text, flags=re.MULTILINE)
+    assert n == 2
+    profile.write_text(quick, encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def expected(copies: Callable[[], Path], raw_dir: str | None) -> bytes:
     """The long job's result without Slurm."""
@@ -109,6 +118,7 @@ def expected(copies: Callable[[], Path], raw_dir: str | None) -> bytes:
 def start(fresh: Cluster) -> tuple[Run, str, str]:
     """A run in which the long job trains; its number and its node."""
     with_long_training(fresh.folder)
+    with_quick_checks(fresh.folder)
     run = Run(fresh, [*fresh.command("slurm"), *QUICK_SLURM, ERM, *SMOKE])
     log, end = fresh.folder / LOG, time.monotonic() + TIMEOUT_SECONDS
     while not log.exists():
