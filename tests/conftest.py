@@ -1,5 +1,6 @@
 """The repository as others get it, and one run of the whole DAG for most tests."""
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -29,6 +30,8 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not name.startswith("tests/") and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    # every copy has it, where the environment forbids Python to write it, too
+    compileall.compile_dir(folder / "src", quiet=1)
     return folder
 
 
