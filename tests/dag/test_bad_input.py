@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,15 @@ def refused(done: subprocess.CompletedProcess[str], *lines: list[str]) -> None:
         assert frame not in done.stdout
 
 
+@pytest.fixture(scope="module")
+def refusing(copies: Callable[[], Path]) -> Checkout:
+    """A copy in which nothing ever runs, and whose code has been read once."""
+    checkout = Checkout(copies())
+    checkout.plan("results/smoke/raw/houses.npz", *SMOKE)
+    assert not (checkout.folder / "results" / "smoke").exists()
+    return checkout
+
+
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
@@ -63,10 +73,10 @@ def refused(done: subprocess.CompletedProcess[str], *lines: list[str]) -> None:
     ],
 )
 def test_command_line(
-    checkout: Checkout, options: tuple[str, ...], parts: list[str]
+    refusing: Checkout, options: tuple[str, ...], parts: list[str]
 ) -> None:
-    refused(checkout.snakemake("all", *options), parts)
-    assert not (checkout.folder / "results" / "smoke").exists()
+    refused(refusing.snakemake("all", *options), parts)
+    assert not (refusing.folder / "results" / "smoke").exists()
 
 
 @pytest.mark.parametrize(
@@ -98,32 +108,25 @@ def test_command_line(
     ],
 )
 def test_a_target_that_would_be_lost(
-    checkout: Checkout, options: tuple[str, ...], parts: list[str]
+    refusing: Checkout, options: tuple[str, ...], parts: list[str]
 ) -> None:
-    refused(checkout.snakemake(*options, *SMOKE), parts)
-    assert not (checkout.folder / "results").joinpath("smoke").exists()
+    refused(refusing.snakemake(*options, *SMOKE), parts)
+    assert not (refusing.folder / "results").joinpath("smoke").exists()
 
 
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("classification+r2=0.70/erm", ["write classification+r2=0.7"]),
-        ("classification+r=0.7/erm", ["no option is called 'r'"]),
         ("clasification/erm", ["did you mean 'classification'"]),
-        ("classification/kerhrm+k=10+k=10", ["k is given twice"]),
         ("classification/kerhrm+alpha=0.0+k=5", ["write kerhrm+k=5+alpha=0.0"]),
-        ("classification/erm+rho=0.5", ["no option is called 'rho'"]),
-        ("classification/erm+steps=", ["steps has no value", "a whole number"]),
-        ("classification/kerhrm+n_init=0", ["n_init"]),
-        ("classification/Erm", ["did you mean 'erm'"]),
         ("classification/erm+steps=" + "1" * 300, ["more than 100"]),
-        ("houses/kerhrm_authors_code", ["it knows classification+r2=0.7"]),
-        ("classification/kerhrm+k=60", ["name data with features.k=60"]),
     ],
 )
-def test_names_of_cells(checkout: Checkout, name: str, parts: list[str]) -> None:
-    refused(checkout.snakemake(f"results/smoke/{name}/scores.csv", *SMOKE), parts)
-    assert not (checkout.folder / "results" / "smoke").exists()
+def test_names_of_cells(refusing: Checkout, name: str, parts: list[str]) -> None:
+    """Of data, of a learner, and one that is too long for a file system; the others
+    are among the unit tests of the configuration."""
+    refused(refusing.snakemake(f"results/smoke/{name}/scores.csv", *SMOKE), parts)
+    assert not (refusing.folder / "results" / "smoke").exists()
 
 
 def test_a_folder_of_an_earlier_layout(checkout: Checkout) -> None:
@@ -163,29 +166,29 @@ def test_no_target_is_all(checkout: Checkout) -> None:
     ],
 )
 def test_configuration_files(
-    checkout: Checkout, file: str, old: str, new: str, parts: list[str]
+    refusing: Checkout, file: str, old: str, new: str, parts: list[str]
 ) -> None:
     """One of each kind; the others are among the unit tests of the configuration."""
-    with edited(checkout.folder / file, replace(old, new)):
-        done = checkout.snakemake("all", *SMOKE)
+    with edited(refusing.folder / file, replace(old, new)):
+        done = refusing.snakemake("all", *SMOKE)
     refused(done, parts)
-    assert not (checkout.folder / "results" / "smoke").exists()
+    assert not (refusing.folder / "results" / "smoke").exists()
 
 
-def test_device_that_is_not_there(checkout: Checkout) -> None:
+def test_device_that_is_not_there(refusing: Checkout) -> None:
     target = f"{DATA}/features/training.npz"
-    done = checkout.snakemake(target, *SMOKE, "device=cuda:99", cores=1)
+    done = refusing.snakemake(target, *SMOKE, "device=cuda:99", cores=1)
     refused(done, ["cuda:99", "device=cpu"])
     # refused before any work
-    assert not (checkout.folder / "results" / "smoke").exists()
+    assert not (refusing.folder / "results" / "smoke").exists()
 
 
-def test_without_a_core_nothing_is_waited_for(checkout: Checkout) -> None:
+def test_without_a_core_nothing_is_waited_for(refusing: Checkout) -> None:
     target = f"{DATA}/data/train.npz"
-    done = checkout.snakemake(target, *SMOKE, cores=0)
+    done = refusing.snakemake(target, *SMOKE, cores=0)
     refused(done, ["--cores must be at least 1; got 0"])
-    assert not (checkout.folder / "results" / "smoke").exists()
-    assert checkout.snakemake(target, *SMOKE, "-n", cores=0).returncode == 0
+    assert not (refusing.folder / "results" / "smoke").exists()
+    assert refusing.snakemake(target, *SMOKE, "-n", cores=0).returncode == 0
 
 
 def test_truncated_files_are_refused(smoke: Checkout, tmp_path: Path) -> None:
@@ -252,9 +255,8 @@ def test_two_runs_in_one_folder(checkout: Checkout) -> None:
         assert holder.stdout.readline() == "held\n"
         target = f"{DATA}/data/train.npz"
         done = checkout.snakemake(target, *SMOKE)
-        assert done.returncode != 0
-        assert "results/smoke" in done.stdout
-        assert "Traceback" not in done.stdout
+        held = "Snakemake is at work in results/smoke (process"
+        refused(done, [held, "wait until it has ended, or stop it"])
         checkout.run(target.replace("results/", "other/"), *SMOKE, "results=other")
     finally:
         holder.kill()

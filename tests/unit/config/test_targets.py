@@ -11,6 +11,7 @@ from snakemake.cli import get_argument_parser
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.command_line import CommandLine
+from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.config.targets import (
     check_cell_file,
@@ -86,6 +87,39 @@ def test_files_of_no_cell_are_refused(load: Load, file: str, told: str) -> None:
         check_cell_file(load(), CHECKOUT, Path(file).parts)
     assert told in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def smoke_config() -> Config:
+    """The shipped one."""
+    return load_config({"preset": "smoke"})
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("classification+r2=0.70/erm", ["write classification+r2=0.7"]),
+        ("classification+r=0.7/erm", ["no option is called 'r'"]),
+        ("clasification/erm", ["did you mean 'classification'"]),
+        ("classification/kerhrm+k=10+k=10", ["k is given twice"]),
+        ("classification/kerhrm+alpha=0.0+k=5", ["write kerhrm+k=5+alpha=0.0"]),
+        ("classification/erm+rho=0.5", ["no option is called 'rho'"]),
+        ("classification/erm+steps=", ["steps has no value", "a whole number"]),
+        ("classification/kerhrm+n_init=0", ["n_init"]),
+        ("classification/Erm", ["did you mean 'erm'"]),
+        ("classification/erm+steps=" + "1" * 300, ["more than 100"]),
+        ("houses/kerhrm_authors_code", ["it knows classification+r2=0.7"]),
+        ("classification/kerhrm+k=60", ["name data with features.k=60"]),
+    ],
+)
+def test_files_of_no_shipped_cell_are_refused(
+    smoke_config: Config, name: str, parts: list[str]
+) -> None:
+    with pytest.raises(KerhrmError) as error:
+        check_cell_file(smoke_config, CHECKOUT, Path(f"{name}/scores.csv").parts)
+    told = str(error.value)
+    assert all(part in told for part in parts), told
+    assert len(told.splitlines()) == 1
 
 
 @dataclass
