@@ -22,8 +22,12 @@ from kerhrm.methods.kerhrm import train_kerhrm
 
 class Twin(KerHRMOptions):
     penalty: str = "risk_variance"
+    k: list[int] = [5]
+    alpha: list[float] = [1.0]
+    n_iterations: int = 1
     n_init: int = 2
     steps: int = 5
+    pretest: None = None
 
 
 METHOD = Method("twin", Twin, train_kerhrm, needs_features=True, outputs=("linear",))
@@ -63,6 +67,7 @@ def test_the_page_about_extending(copy: Checkout, tmp_path: Path) -> None:
     written = files(PAGE) | {
         "curvature.yaml": "learners: {kerhrm: {options: {penalty: curvature}}}",
         "twin.yaml": "learners: {twin: {method: twin, titles: {linear: Twin}}}\n"
+        "data: {flipped: {seeds: 2}}\n"
         "tables: {flipped: {learners: [erm, kerhrm, twin]}}",
     }
     for name, text in written.items():
