@@ -10,6 +10,7 @@ unless one is named, the method's own selection criterion, column ``mean``; ``mi
 ``max`` are taken over the settings, ``skip`` is a number from elsewhere.
 """
 
+import functools
 import re
 from pathlib import Path
 
@@ -48,13 +49,19 @@ def lines() -> list[tuple[str, str, re.Match[str]]]:
     return found
 
 
+@functools.cache
+def read(path: Path) -> pd.DataFrame:
+    """A table; it is named by many comments."""
+    return pd.read_csv(path)
+
+
 def value(table: str, metric: str, item: str) -> float:
     """Number that an item names."""
     part = ITEM.fullmatch(item)
     assert part is not None, item
     if table == "endpoints":  # METHOD[.[exact_]low|.[exact_]high] @TABLE[,PART]; or
         # METHOD.lowest, METHOD.highest: means of a band
-        rows = pd.read_csv(ROOT / "results/reference/endpoints.csv")
+        rows = read(ROOT / "results/reference/endpoints.csv")
         of_table, _, of_part = part["setting"].partition(",")
         (row,) = rows[
             (rows["method"] == part["method"])
@@ -70,7 +77,7 @@ def value(table: str, metric: str, item: str) -> float:
         # limits those of the difference; on synthetic data if no other is named
         data = table.removeprefix("choices").removeprefix("_")
         of_data = [data] if data else ["classification", "regression"]
-        rows = pd.read_csv(ROOT / "results/reference/choices.csv")
+        rows = read(ROOT / "results/reference/choices.csv")
         rows = rows[rows["data"].isin(of_data) & (rows["metric"] == metric)]
         rows = rows[
             (rows["method"] == part["method"])
@@ -80,7 +87,7 @@ def value(table: str, metric: str, item: str) -> float:
         if column in ("low", "high"):
             column = f"ci_{column}"
         return float(rows[column].item())
-    rows = pd.read_csv(
+    rows = read(
         next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv"
     )
     rows = rows[(rows.metric == metric) & (rows.method == part["method"])]
