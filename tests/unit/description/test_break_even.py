@@ -62,7 +62,7 @@ def test_its_interval_holds_the_true_share() -> None:
         found = break_even(drawn, draws=200)
         assert found is not None
         inside.append(found.low <= true <= found.high)
-    assert 0.88 <= np.mean(inside) <= 1
+    assert 0.88 <= np.mean(inside) <= 0.98
 
 
 def test_one_model_may_be_better_at_any_share() -> None:
@@ -183,7 +183,7 @@ def test_the_interval_below_a_share_holds_the_true_one() -> None:
         found = break_even(losses(200, seed, 0.5, -0.3), draws=200)
         assert found is not None
         inside.append(found.low <= 0.3 / 0.8 <= found.high)
-    assert 0.88 <= np.mean(inside) <= 1
+    assert 0.88 <= np.mean(inside) <= 0.98
 
 
 differences = st.floats(-5, 5)
