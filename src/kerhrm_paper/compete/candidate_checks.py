@@ -37,7 +37,7 @@ def _check_nameable(options: Tree, schema: Schema) -> None:
     for key in options:
         if key not in schema:
             problem = f"option {key} has values that cannot stand in a folder's name"
-            raise KerhrmError(problem)
+            raise KerhrmError(problem, NAMEABLE)
 
 
 def _values(options: Options, where: str) -> Tree:

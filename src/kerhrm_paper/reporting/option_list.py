@@ -101,7 +101,7 @@ def _cell_of(path: str, config: Config, known: Collection[str]) -> tuple[str, st
     first, second, *_ = names
     if base_of(first) in config.learners:
         first, second = second, first
-    raise KerhrmError(f"'{path}' is no cell", f"ask for {first}/{second}")
+    raise KerhrmError(f"'{path}' is not a cell", f"ask for {first}/{second}")
 
 
 def _check_learner(schemas: Schemas, name: str) -> None:

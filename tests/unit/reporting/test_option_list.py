@@ -129,11 +129,12 @@ def test_a_name_with_options_is_read_whole(
     [
         (
             "results/smoke/classification+r2=0.6/kerhrm/scores.csv",
-            "scores.csv' is no cell; ask for classification+r2=0.6/kerhrm",
+            "scores.csv' is not a cell; ask for classification+r2=0.6/kerhrm",
         ),
         (
             "kerhrm+k=3/classification",
-            "'kerhrm+k=3/classification' is no cell; ask for classification/kerhrm+k=3",
+            "'kerhrm+k=3/classification' is not a cell; "
+            "ask for classification/kerhrm+k=3",
         ),
         (
             "results/smoke/classification/data/train.npz",
