@@ -20,6 +20,7 @@ CLUSTER = (
     "--executor=cluster-generic",
     "--cluster-generic-submit-cmd=echo 7; true",
     "--jobs=1",
+    "--seconds-between-status-checks=1",
 )
 
 
