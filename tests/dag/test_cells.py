@@ -163,6 +163,7 @@ def test_scores_are_those_of_the_predictions(
                 else:
                     match = [shown[row.setting]]
                 close = pytest.approx(value, rel=1e-6, abs=1e-9)
-                assert any(v == close for v in match), number
+                assert match, number
+                assert all(v == close for v in match), number
                 checked += 1
     assert checked >= 18
