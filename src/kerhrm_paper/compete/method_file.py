@@ -159,7 +159,7 @@ def _placing(path: Path, key: str) -> Iterator[None]:
 def check_python(path: Path) -> None:
     """Refuse a name that Python would not import."""
     if path.suffix != ".py":
-        problem = f"{path} is no Python file"
+        problem = f"{path} is not a Python file"
         raise KerhrmError(problem, "give it a name that ends in .py")
 
 
