@@ -161,6 +161,9 @@ def fit(
     >>> direction = select_iteration(problem, environments, directions, options)
     >>> torch.equal(direction.theta, final.theta)
     True
+    >>> scores = iteration_scores(problem, environments, directions, options)
+    >>> direction.score == float(scores.max())
+    True
     >>> trained = train_network(
     ...     network, x[:200], x[200:], problem, final, environments, options)
     >>> trained.cosine_weight in options.cosine_weight
@@ -230,12 +233,25 @@ def iteration_scores(
     directions: Sequence[Directions],
     options: KerHRMOptions,
 ) -> Tensor:
-    """Scores (T,) of the iterations' directions by the selection rule.
+    """Scores of the iterations' directions by the selection rule.
 
     All are over the environments of all iterations, so that they are comparable.  The
     score with which an iteration has chosen its k and alpha knows of earlier ones
-    alone, and is the higher the fewer these are.  Arguments are those of
-    :func:`select_iteration`.
+    alone, and is the higher the fewer these are.
+
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    environments, directions : sequences of length T
+        What the iterations left.
+    options : KerHRMOptions
+        ``stop_by`` is the rule.
+
+    Returns
+    -------
+    Tensor, (T,)
+        float64; the higher, the better.
     """
     thetas = torch.stack([winner.theta for winner in _winners(directions)])
     return selection_score(problem, thetas, environments, options.stop_by)
