@@ -10,6 +10,7 @@ pytestmark = pytest.mark.dag
 
 TABLES = load_endpoints(CHECKOUT / "config/endpoints.yaml").band.tables.values()
 PUBLISHED = "results/reference/as_printed_band.csv"
+OWN = "results/smoke/as_printed_band.csv"
 
 
 def test_the_band_is_of_the_declared_tables_and_no_part_of_all(
@@ -38,3 +39,23 @@ def test_the_endpoints_read_the_published_band_if_there_is_one(
         planned = checkout.plan("results/smoke/endpoints.csv", *SMOKE)
         (job,) = (job for job in planned if job.rule == "test_endpoints")
         assert (PUBLISHED in job.input) == is_published
+
+
+def test_the_endpoints_read_the_run_s_own_band_where_it_has_one(
+    checkout: Checkout,
+) -> None:
+    """Or makes one: published files of a run would contradict each other else."""
+    path = checkout.folder / PUBLISHED
+    path.write_text("table\n")
+    planned = checkout.plan("as_printed_band", "results/smoke/endpoints.csv", *SMOKE)
+    (job,) = (job for job in planned if job.rule == "test_endpoints")
+    assert OWN in job.input
+    assert PUBLISHED not in job.input
+    run = checkout.folder / "results" / "smoke"
+    for name in ("provenance", "temporary"):
+        (run / name).mkdir(parents=True, exist_ok=True)
+    (checkout.folder / OWN).write_text("table\n")
+    planned = checkout.plan("results/smoke/endpoints.csv", *SMOKE)
+    (job,) = (job for job in planned if job.rule == "test_endpoints")
+    assert OWN in job.input
+    assert PUBLISHED not in job.input

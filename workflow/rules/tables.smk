@@ -18,12 +18,18 @@ for place, tables in {"tables": DECLARED.tables, "band.tables": OF_BAND}.items()
             )
 ENDPOINTS = [name for name in DECLARED.tables if name in TABLES]
 BAND = [name for name in OF_BAND if name in TABLES]
-# The published band; without one the endpoints are of the values that validation picks.
-PUBLISHED_BAND = [
-    own(file)
-    for file in ["results/reference/as_printed_band.csv"]
-    if (ROOT / file).exists()
-]
+# The run's own band where it has one, or makes one now; else the published one.  Without any the
+# endpoints are of the values that validation picks.
+BAND_FILE = "as_printed_band.csv"
+HAS_BAND = BAND and (
+    (CONFIG.run / BAND_FILE).exists()
+    or {"as_printed_band", f"{RUN}/{BAND_FILE}"} & {*sys.argv}
+)
+PUBLISHED_BAND = f"results/reference/{BAND_FILE}"
+if HAS_BAND:
+    BAND_OF_ENDPOINTS = [f"<run>/{BAND_FILE}"]
+else:
+    BAND_OF_ENDPOINTS = [own(PUBLISHED_BAND)] if (ROOT / PUBLISHED_BAND).exists() else []
 
 
 # Those that are not ours; the report has them if they are there or asked for.
@@ -133,7 +139,7 @@ rule test_endpoints:
         endpoints=own("config/endpoints.yaml"),
         paper_values=own("config/paper_values.yaml"),
         scores=[f"<run>/scores/{name}.csv.gz" for name in ENDPOINTS],
-        band=PUBLISHED_BAND,
+        band=BAND_OF_ENDPOINTS,
     output:
         csv=shown(
             "<run>/endpoints.csv",

@@ -47,6 +47,7 @@ PUBLICATION: dict[Pattern, Kind] = {
     ("files",): MAPPING,
     ("files", "*"): TEXT,
     ("again",): MAPPING,
+    ("endpoints",): MAPPING,
 }
 
 

@@ -1,6 +1,6 @@
 """Make a run, or some of its tables, the published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,9 +24,15 @@ from kerhrm_paper.reporting.publish_checks import (
     check_target,
 )
 from kerhrm_paper.reporting.publish_lock import publishing
+from kerhrm_paper.reporting.published_endpoints import (
+    endpoints_of,
+    is_of_other_band,
+    write_again,
+)
 from kerhrm_paper.reporting.restored import restored_on_error
-from kerhrm_paper.reporting.run import BAND, COMPARISONS, Run
+from kerhrm_paper.reporting.run import BAND, COMPARISONS, ENDPOINTS, Run
 from kerhrm_paper.runs import costs
+from kerhrm_paper.runs.origin import origin
 from kerhrm_paper.runs.provenance import check
 
 #: files of several tables at once, with the start of these tables' names
@@ -65,7 +71,7 @@ class Plan:
         """Files that the run must have."""
         files = [f"tables/{name}.csv" for name in self.tables]
         if self.is_whole:
-            files += ["claims.csv", "endpoints.csv"]
+            files += ["claims.csv", ENDPOINTS]
         if not self.is_apart:
             files += [f"scores/{name}.csv.gz" for name in self.tables]
         return files
@@ -213,12 +219,40 @@ def _write(plan: Plan, files: Sequence[str]) -> None:
     _write_costs(plan)
     changes: dict[str, Any] = {"tables": made}
     if plan.is_whole:
-        changes["again"] = None
-    write_provenance(target, [*files, costs.FILE], changes)
+        changes |= {"again": None, "endpoints": None}
+    written = [*files, costs.FILE]
+    if not plan.is_apart:
+        check_checkout(plan.root)
+        noted = {*(before.get("files") or {}), *files}
+        computed = _compute_endpoints(plan, noted)
+        if computed:
+            names = " ".join([str(run.folder), *plan.tables])
+            made_by = {"command": f"kerhrm publish {names}", "files": computed}
+            changes["endpoints"] = made_by | origin(plan.root)
+            written += computed
+    write_provenance(target, written, changes)
     if plan.is_apart:
         return
     write_report(target, plan.root)
     write_provenance(target, [REPORT], {})
+
+
+def _compute_endpoints(plan: Plan, noted: Collection[str]) -> list[str]:
+    """Make the endpoints, where they were published, follow from what is published now.
+
+    Those of a whole run are its own, unless they are of another band.  ``noted`` are
+    all files that are published; returns those that were written.
+    """
+    if ENDPOINTS not in noted:
+        return []
+    published = Run(plan.target)
+    if plan.is_whole:
+        is_outdated = is_of_other_band(plan.run, published)
+    else:
+        spec = endpoints_of(plan.root)
+        compared = {*spec.tables, *spec.band.tables.values()}
+        is_outdated = not compared.isdisjoint(plan.tables)
+    return write_again(published, plan.root, noted) if is_outdated else []
 
 
 def _write_costs(plan: Plan) -> None:
@@ -241,14 +275,20 @@ def _write_costs(plan: Plan) -> None:
     write_text(path, content)
 
 
-def write_report(target: Path, root: Path) -> None:
-    """The page of what is published now."""
+def check_checkout(root: Path) -> Path:
+    """The notebook of the report; refuse a folder that has none."""
     notebook = root / "notebooks" / "report.ipynb"
     if not notebook.is_file():
         problem = (
             f"{Path.cwd()} is not a checkout of the workflow: it has no {notebook}"
         )
         raise KerhrmError(problem, "cd to the checkout, and run the command there")
+    return notebook
+
+
+def write_report(target: Path, root: Path) -> None:
+    """The page of what is published now."""
+    notebook = check_checkout(root)
     selected = _selected(Run(target), root)
     with TemporaryDirectory() as folder:
         executed = Path(folder, notebook.name)

@@ -1,35 +1,35 @@
 """What follows from the published scores, again: after a change of rules."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from matplotlib.figure import Figure
 
 from kerhrm.errors import KerhrmError
-from kerhrm.files import atomic, quoted, visible_files, write_text
+from kerhrm.files import quoted, visible_files, write_text
 from kerhrm.threads import one_blas_thread, torch_threads
 from kerhrm_paper.claims.check import evaluate
-from kerhrm_paper.config.endpoints import Endpoints, load_endpoints
-from kerhrm_paper.evaluation.bands import bands
-from kerhrm_paper.evaluation.endpoints import endpoints
+from kerhrm_paper.config.endpoints import Endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
-from kerhrm_paper.reporting import forest
 from kerhrm_paper.reporting.draw import table_figures
-from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.reporting.publication import PUBLISHED, write_provenance
 from kerhrm_paper.reporting.publish import REPORT, write_report
 from kerhrm_paper.reporting.publish_checks import check_published, check_replaced
 from kerhrm_paper.reporting.publish_lock import publishing
+from kerhrm_paper.reporting.published_endpoints import (
+    PICTURES,
+    draw,
+    endpoints_of,
+    has_grid,
+    write_band,
+    write_endpoints,
+    write_picture,
+)
 from kerhrm_paper.reporting.restored import restored_on_error
-from kerhrm_paper.reporting.run import BAND, Run
-from kerhrm_paper.reporting.selection_figure import selection
+from kerhrm_paper.reporting.run import BAND, ENDPOINTS, Run
 from kerhrm_paper.runs.arrays import reading
 from kerhrm_paper.runs.origin import origin
 
-#: of :func:`kerhrm_paper.evaluation.tables.load_paper_values`
-PaperValues = Mapping[tuple[str, ...], float]
-FILES = ["claims.csv", "endpoints.csv"]
+FILES = ["claims.csv", ENDPOINTS]
 
 
 def publish_again(reference: Path, root: Path = Path()) -> Path:
@@ -87,10 +87,9 @@ def _has_scores(folder: Path) -> bool:
 def _compute_again(reference: Path, root: Path) -> None:
     """Write what :func:`publish_again` does."""
     run = Run(reference)
-    spec = load_endpoints(root / "config" / "endpoints.yaml")
-    grid_tables = spec.band.tables.values()
-    has_grid = {*grid_tables} <= {*run.tables}
-    files = [BAND, *FILES] if has_grid else [*FILES]
+    spec = endpoints_of(root)
+    has_tables_of_band = has_grid(run, spec)
+    files = [BAND, *FILES] if has_tables_of_band else [*FILES]
     figures = reference / "figures"
     with reading(figures):
         paths = visible_files(figures, "*.png")
@@ -108,67 +107,25 @@ def _compute_again(reference: Path, root: Path) -> None:
     }
     with restored_on_error(reference):
         paper = load_paper_values(root / "config" / "paper_values.yaml")
-        if has_grid:
-            _write_band(run, spec, paper)
-        _write_endpoints(run, spec, paper)
+        if has_tables_of_band:
+            write_band(run, spec, paper)
+        write_endpoints(run, spec, paper)
         for path in pictures:
-            drawn = _draw(run, path.stem, [*spec.tables])
-            _write_picture(drawn, path)
+            drawn = _draw(run, path.stem, spec)
+            write_picture(drawn, path)
         # as the rule: the small runs' digits depend on the number of threads
         with torch_threads(1), one_blas_thread():
             claims = evaluate(reference, PUBLISHED)
         text = claims.to_csv(index=False, float_format="%.6g")
         write_text(reference / "claims.csv", text)
-        write_provenance(reference, files, {"again": again})
+        write_provenance(reference, files, {"again": again, "endpoints": None})
         write_report(reference, root)
         write_provenance(reference, [REPORT], {})
 
 
-def _write_band(run: Run, spec: Endpoints, paper: PaperValues) -> None:
-    """The file of the band."""
-    grid_tables = spec.band.tables.values()
-    found = bands(
-        scores={name: run.scores(name) for name in grid_tables},
-        spec=spec,
-        paper=paper,
-        mark=run.mark(),
-    )
-    text = found.to_csv(index=False)
-    write_text(run.folder / BAND, text)
-
-
-def _write_endpoints(run: Run, spec: Endpoints, paper: PaperValues) -> None:
-    """The file of the endpoints, and its figure."""
-    published = [name for name in spec.tables if name in run.tables]
-    tests = endpoints(
-        scores={name: run.scores(name) for name in published},
-        spec=spec,
-        paper=paper,
-        mark=run.mark(),
-        band=run.band(),
-    )
-    text = tests.to_csv(index=False)
-    write_text(run.folder / "endpoints.csv", text)
-
-
-def _draw(run: Run, name: str, compared: list[str]) -> Figure:
-    """A published figure, which has a table's name or one of two others.
-
-    ``compared`` are the tables that endpoints are of.
-    """
-    if name == "endpoints":
-        return forest.endpoints(run.endpoints())
-    if name == "selection":
-        published = [table for table in compared if table in run.tables]
-        return selection({table: run.scores(table) for table in published})
+def _draw(run: Run, name: str, spec: Endpoints) -> Figure:
+    """A published figure, which has a table's name or one of two others."""
+    if name in PICTURES:
+        return draw(run, name, spec)
     first, *_ = table_figures(run, name)
     return first
-
-
-def _write_picture(figure: Figure, picture: Path) -> None:
-    with TemporaryDirectory() as folder:
-        drawn = Path(folder, picture.stem)
-        save(figure, drawn)
-        image = drawn.with_suffix(".png")
-        with atomic(picture) as handle:
-            handle.write(image.read_bytes())

@@ -27,6 +27,7 @@ from kerhrm_paper.runs.arrays import reading, restoring
 KEYS = ["setting", "method", "metric", "selection"]
 COMPARISONS = "-comparisons"
 BAND = "as_printed_band.csv"
+ENDPOINTS = "endpoints.csv"
 RECORD = "provenance.json"  #: of what is published, in its folder
 
 
@@ -140,7 +141,7 @@ class Run:
     def endpoints(self) -> pd.DataFrame:
         """The test of each method's mean over a table's settings
         against the paper's."""
-        return self._csv("endpoints.csv", result_files.ENDPOINTS)
+        return self._csv(ENDPOINTS, result_files.ENDPOINTS)
 
     def band(self) -> pd.DataFrame | None:
         """Lowest and highest mean over constants that the paper does not print.
