@@ -1,5 +1,7 @@
 # Ablations and the choices that the paper leaves open, which are tables, too; the paper's claims
 
+from kerhrm_paper.claims.statements import statements
+
 OWN_DATA = {data.partition("+")[0] for name in IN_ALL for data in TABLES[name].data}
 # Not those on other data sets, as full_mnist: hours.
 ABLATIONS = [
@@ -33,7 +35,6 @@ rule measure_choices:
 rule check_claims:
     input:
         scores=[f"<run>/scores/{name}.csv.gz" for name in IN_ALL],
-        tables=[f"<run>/tables/{name}.csv" for name in IN_ALL],
     output:
         shown("<run>/claims.csv", "claims", "Compared with the paper", shown="claims"),
     log:
@@ -47,6 +48,7 @@ rule check_claims:
     params:
         preset=CONFIG.preset,
         threads=THREADS,
+        statements=lambda w: statements(),
         code=code("check_claims"),
     message:
         "Check the paper's claims"

@@ -15,6 +15,12 @@ SHOWN_TOO = {
     for file in visible_files(CONFIG.run / "tables", "*.csv")
     if file.stem.removesuffix("-comparisons") not in {*IN_ALL, *OWN_TABLES}
 }
+# What it shows beside tables, where other commands have made it.
+OTHERS = {
+    name: checked(provenance.digest, CONFIG.run / name)
+    for name in ("claims.csv", "endpoints.csv", "choices.csv", "as_printed_band.csv")
+    if (CONFIG.run / name).is_file() and not (name == "endpoints.csv" and ENDPOINTS)
+}
 
 
 rule render_report:
@@ -38,6 +44,7 @@ rule render_report:
         notebook=checked(code_hash, ROOT / "notebooks/report.ipynb"),
         published=PUBLISHED,
         shown_too=SHOWN_TOO,
+        others=OTHERS,
         own_tables=OWN_TABLES,
         selected=lambda w: checked(CONFIG.selected, *IN_ALL, *OWN_TABLES),
         code=code("render_report", KERNEL),

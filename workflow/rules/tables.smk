@@ -29,7 +29,9 @@ PUBLISHED_BAND = f"results/reference/{BAND_FILE}"
 if HAS_BAND:
     BAND_OF_ENDPOINTS = [f"<run>/{BAND_FILE}"]
 else:
-    BAND_OF_ENDPOINTS = [own(PUBLISHED_BAND)] if (ROOT / PUBLISHED_BAND).exists() else []
+    BAND_OF_ENDPOINTS = (
+        [own(PUBLISHED_BAND)] if (ROOT / PUBLISHED_BAND).exists() else []
+    )
 
 
 # Those that are not ours; the report has them if they are there or asked for.

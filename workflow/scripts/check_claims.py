@@ -2,10 +2,9 @@
 
 from kerhrm.files import write_text
 from kerhrm_paper.claims.check import evaluate
-from kerhrm_paper.runs.job import job, run_folder
+from kerhrm_paper.runs.job import job
 
 with job(snakemake):
-    run = run_folder(snakemake.log[0])
-    claims = evaluate(run, snakemake.params.preset)
+    claims = evaluate(snakemake.input.scores, snakemake.params.preset)
     content = claims.to_csv(index=False, float_format="%.6g")
     write_text(snakemake.output[0], content)

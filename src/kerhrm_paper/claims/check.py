@@ -1,7 +1,7 @@
 """How the paper's claims fare on the scores of a run and on small runs."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ Result = Comparison | ShownByTest | str
 
 
 class ScoreFiles(Mapping[str, pd.DataFrame]):
-    """Scores of a run by table, each read when a claim asks for it.
+    """Scores by table, each read when a claim asks for it.
 
     Attributes
     ----------
@@ -70,10 +70,10 @@ class ScoreFiles(Mapping[str, pd.DataFrame]):
         Those that have been read.
     """
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, paths: Iterable[str | Path]) -> None:
         self.known: dict[str, pd.DataFrame] = {}
         self._paths: dict[str, Path] = {}
-        for path in sorted(run.glob("scores/*.csv.gz")):
+        for path in map(Path, paths):
             name = path.name.removesuffix(".csv.gz")
             self._paths[name] = path
 
@@ -95,9 +95,10 @@ class ScoreFiles(Mapping[str, pd.DataFrame]):
 
 
 def evaluate(
-    run: str | Path, preset: str, claims: Sequence[Claim] | None = None
+    scores: Iterable[str | Path], preset: str, claims: Sequence[Claim] | None = None
 ) -> pd.DataFrame:
-    """Evaluate claims, by default all of the paper's, on the scores of a run.
+    """Evaluate claims, by default all of the paper's, on files ``TABLE.csv.gz`` of
+    scores.
 
     Returns columns :data:`COLUMNS`, a row per claim. ``status``: ``supported`` or
     ``contradicted`` if the p-value is at most 5 % after Holm's correction over all
@@ -106,7 +107,7 @@ def evaluate(
     pooled validation has chosen every method's options. ``numbers``: means of the small
     run, JSON.  ``data_source``: of the tables that these claims are tested on.
     """
-    tables = ScoreFiles(Path(run))
+    tables = ScoreFiles(scores)
     evidence = Evidence(tables, smoke=preset == "smoke")
     if claims is None:
         numbers = sorted(CLAIMS)
@@ -119,8 +120,8 @@ def evaluate(
     statuses = _statuses(results, corrected)
     statuses_pooled = _statuses(pooled, corrected_pooled)
     sources: set[str] = set()
-    for scores in tables.known.values():
-        of_table = scores["data_source"].unique()
+    for table in tables.known.values():
+        of_table = table["data_source"].unique()
         sources.update(map(str, of_table))
     rows = []
     for i, claim in enumerate(claims):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import PART
-from kerhrm_paper.runs.locks import TEMPORARY, hold_run, holder
+from kerhrm_paper.runs.locks import TEMPORARY, acquire, hold_run
 
 #: names under which files are written before they are complete
 _OURS = re.compile(rf"\.[0-9a-f]{{32}}{re.escape(PART)}")
@@ -29,8 +29,10 @@ def recover(run: Path) -> None:
     hold_run(run)  # no Snakemake may start meanwhile
     try:
         for path in run.glob(f"{TEMPORARY}/*.lock"):
-            if not holder(path):
+            # held while it goes, so that no job takes a lock that is gone
+            if lock := acquire(path):
                 path.unlink(missing_ok=True)
+                lock.release()
         for path in run.rglob(f".*{PART}"):
             # files of others may end likewise, as those of browsers
             if _OURS.fullmatch(path.name):

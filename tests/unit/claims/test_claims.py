@@ -32,8 +32,23 @@ def write(
 def evaluated(folder: Path, test: Function) -> pd.Series:
     """The row of one claim on the scores of a folder."""
     single = Claim(1, "1", "x", test)
-    table = evaluate(folder, "smoke", [single])
+    scores = folder.glob("scores/*.csv.gz")
+    table = evaluate(scores, "smoke", [single])
     return table.iloc[0]
+
+
+def test_scores_of_another_command_are_none(tmp_path: Path) -> None:
+    """They lie in the folder, and are no input of the rule."""
+    cells = {("s", "A", "test_acc"): [0.8, 0.9], ("s", "B", "test_acc"): [0.5, 0.5]}
+    write(tmp_path, "table1", cells)
+    write(tmp_path, "table2", cells)
+
+    def better(evidence: Evidence) -> Comparison:
+        return accuracy(evidence, "s", "table2").better("A", than="B")
+
+    claim = Claim(1, "1", "x", better)
+    table = evaluate([tmp_path / "scores/table1.csv.gz"], "smoke", [claim])
+    assert table["reason"].tolist() == ["not in this run: no table2"]
 
 
 def status(folder: Path, test: Function) -> str:
@@ -269,6 +284,6 @@ def test_a_table_with_a_point_in_its_name_is_no_table_of_the_paper(
     for name, value in (("table1", 1.0), ("table1.half", 0.5)):
         frame = pd.DataFrame({"value": [value]})
         frame.to_csv(folder / f"{name}.csv.gz", index=False)
-    tables = ScoreFiles(tmp_path)
+    tables = ScoreFiles(tmp_path.glob("scores/*.csv.gz"))
     assert set(tables) == {"table1", "table1.half"}
     assert tables["table1"]["value"].tolist() == [1.0]

@@ -39,8 +39,7 @@ def test_claims_of_the_paper_on_a_run_without_scores(
         return numbers[name]
 
     monkeypatch.setattr(small_runs, "run", run)
-    (tmp_path / "scores").mkdir()
-    claims = evaluate(tmp_path, "smoke")
+    claims = evaluate([], "smoke")
     assert list(claims["claim"]) == sorted(NUMBERS)
     assert used == set(MEASURES)
     by_test = claims["test"] != ""
@@ -85,7 +84,7 @@ def test_every_cell_that_a_claim_names_is_configured(
         return numbers[name]
 
     monkeypatch.setattr(small_runs, "run", finished)
-    claims = evaluate(Path(), "paper")
+    claims = evaluate([], "paper")
     assert (claims["reason"] == "").all()
 
 

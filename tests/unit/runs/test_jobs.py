@@ -366,6 +366,23 @@ def test_the_lock_of_a_job_at_work_stays(killed: Path) -> None:
         assert str(orphan.pid) in str(holder(lock))
 
 
+def test_a_lock_is_held_while_it_goes(
+    killed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a job could take it in between, and another one a new lock."""
+    unlink, holders = Path.unlink, []
+
+    def asked(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "abc.lock":
+            holders.append(holder(path))
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", asked)
+    recover(killed)
+    assert len(holders) == 1
+    assert f"process {os.getpid()} " in str(holders[0])
+
+
 def test_a_lock_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with refusal(r"cannot lock .*a\.lock: File exists; correct the path: one of"):
