@@ -23,6 +23,7 @@ from matplotlib.ticker import LogLocator
 from pandas import DataFrame
 
 from kerhrm.algorithm.problem import FeatureMap
+from kerhrm.errors import KerhrmError
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
@@ -66,15 +67,22 @@ def units(files: Files) -> Iterator[Unit]:
 
 
 def chosen(file: str | None) -> Mapping[str, Options]:
-    """Options by learner, from a file of ``config/selected``."""
+    """Options by learner, from a file of ``config/selected``.
+
+    Raises KerhrmError if the criterion has selected none for a method.
+    """
     if file is None:
         return {}
     by_learner = read_yaml(Path(file))
-    return {
-        learner: by_criterion[CRITERION]
-        for learner, by_criterion in by_learner.items()
-        if CRITERION in by_criterion
-    }
+    options = {}
+    for method in SHOWN:
+        by_criterion = by_learner.get(method) or {}
+        if CRITERION not in by_criterion:
+            problem = f"{file}: {CRITERION} has selected no options for {method}"
+            hint = "snakemake select --config preset=tuning, and copy its file there"
+            raise KerhrmError(problem, hint)
+        options[method] = by_criterion[CRITERION]
+    return options
 
 
 # --- one fit --------------------------------------------------------------------------

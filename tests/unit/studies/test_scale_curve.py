@@ -32,6 +32,15 @@ def test_every_method_has_the_options_that_its_own_criterion_chose() -> None:
         METHODS[method].options(**chosen[method])  # refuses what it does not know
 
 
+def test_a_method_for_which_nothing_was_selected_is_refused(tmp_path: Path) -> None:
+    """The library's defaults would be in its place, and nobody would know."""
+    file = tmp_path / "selected.yaml"
+    text = SELECTED.read_text().replace("jtt:", "other:")
+    file.write_text(text)
+    with refusal(r"worst_inferred has selected no options for jtt; snakemake select"):
+        scale_curve.chosen(str(file))
+
+
 def test_the_code_of_every_method_is_declared() -> None:
     loaded = []
     for name in scale_curve.SHOWN:
