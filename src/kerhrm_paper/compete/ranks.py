@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from kerhrm_paper.config.groups import unselected
+from kerhrm_paper.config.spelling import unselected
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.evaluation import statistics
 from kerhrm_paper.evaluation.crossed import of_independent_seeds

@@ -11,7 +11,7 @@ from kerhrm_paper.config.files import Layer, Sources
 from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Table
-from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.spelling import base_of, unselected
 from kerhrm_paper.config.tables import TableCells
 from kerhrm_paper.config.views import Cell, Group, TableView
 
@@ -160,12 +160,3 @@ def _groups(together: Together) -> list[Group]:
         group = Group(data, tuple(learners))
         groups.append(group)
     return groups
-
-
-def unselected(learner: str) -> str:
-    """A learner's name without the criterion that has selected its options."""
-    kept = []
-    for word in learner.split("+"):
-        if not word.startswith("select="):
-            kept.append(word)
-    return "+".join(kept)

@@ -12,6 +12,7 @@ from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.layers import Layers
 from kerhrm_paper.config.schema import FIRST_SEARCHED, SeedNumbers
 from kerhrm_paper.config.schemas import RESERVED, Schemas
+from kerhrm_paper.config.spelling import unselected
 from kerhrm_paper.config.strict_yaml import merge
 from kerhrm_paper.runs.replication import Seeds
 
@@ -71,14 +72,19 @@ def _read(sources: Sources, base: str, given: Any) -> Given:
 
 
 def n_seeds_of(schemas: Schemas, data: DataCell, learner: str) -> int:
-    """Replicates of a learner: all of the data's, unless the map has fewer."""
+    """Replicates of a learner: all of the data's, unless the map has fewer.
+
+    A learner with another criterion has those of the learner itself, unless the map has
+    a number of its own for it: criteria are compared on the same seeds.
+    """
     _, named = schemas.parse_data(data.name)
     names_seeds = any(option in named for option in RESERVED)
     if schemas.whole.search or names_seeds:
         return len(data.seeds)
-    cell = f"{data.name}/{learner}"
+    by_criterion = f"{data.name}/{learner}"
+    cell = f"{data.name}/{unselected(learner)}"
     seeds = schemas.whole.data[data.base].seeds
-    return _number(schemas, seeds, data.base, cell, data.name)
+    return _number(schemas, seeds, data.base, by_criterion, cell, data.name)
 
 
 def _most(schemas: Schemas, seeds: Given, base: str, name: str) -> int:

@@ -53,6 +53,15 @@ def base_of(name: str) -> str:
     return name.partition("+")[0]
 
 
+def unselected(learner: str) -> str:
+    """A learner's name without the criterion that has selected its options."""
+    kept = []
+    for word in learner.split("+"):
+        if not word.startswith("select="):
+            kept.append(word)
+    return "+".join(kept)
+
+
 def spell(base: str, options: Named, schema: Schema) -> str:
     """The name of a base with some options, by key, in declared order.
 

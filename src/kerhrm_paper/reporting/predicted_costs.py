@@ -10,8 +10,7 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config, load_config
-from kerhrm_paper.config.groups import unselected
-from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.spelling import base_of, unselected
 from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.reporting.publication import PUBLISHED

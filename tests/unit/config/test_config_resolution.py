@@ -77,6 +77,26 @@ def test_seeds_are_a_number_or_a_map_of_cells(load: Load) -> None:
     assert len(config.data(B).seeds) == 4
 
 
+def test_criteria_are_compared_on_the_seeds_of_the_learner(load: Load) -> None:
+    seeds = {"made": 2, f"{A}/erm": 5, f"{A}/erm+steps=3+select=none": 4}
+    config = load({"data/made.yaml": {"seeds": None}}, data={"made": {"seeds": seeds}})
+    numbers = {
+        learner: config.learner(A, learner).n_seeds
+        for learner in (
+            "erm+select=none",
+            "erm+select=oracle",
+            "erm+steps=3",
+            "erm+steps=3+select=none",
+        )
+    }
+    assert numbers == {
+        "erm+select=none": 5,
+        "erm+select=oracle": 5,
+        "erm+steps=3": 2,
+        "erm+steps=3+select=none": 4,
+    }
+
+
 def test_a_map_without_a_number_for_some_data_is_refused(load: Load) -> None:
     changes = {"data/made.yaml": {"seeds": {B: 4}}}
     with refusal(r"no number is for .*; add made: NUMBER"):

@@ -15,7 +15,7 @@ from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.endpoints import load_endpoints
 from kerhrm_paper.config.layout import CHECKOUT
-from kerhrm_paper.config.spelling import LONGEST, base_of, spell
+from kerhrm_paper.config.spelling import LONGEST, base_of, spell, unselected
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation.tables import PRINTED_AS
 
@@ -87,6 +87,17 @@ def test_what_a_table_shows_has_the_options_of_what_is_trained(config: Config) -
             trained = config.learner(row.data, row.trained)
             assert shown.options == trained.options
             assert trained.n_seeds >= shown.n_seeds
+
+
+def test_criteria_are_compared_on_the_same_seeds(config: Config) -> None:
+    for table in config.tables.values():
+        numbers: dict[tuple[str, str], set[int]] = {}
+        for row in table.rows:
+            learner = config.learner(row.data, row.learner)
+            cell = (row.data, unselected(row.learner))
+            numbers.setdefault(cell, set()).add(learner.n_seeds)
+        uneven = {cell: n for cell, n in numbers.items() if len(n) > 1}
+        assert uneven == {}
 
 
 def test_the_tables_of_the_paper_are_made_by_all(paper: Config) -> None:
