@@ -360,7 +360,7 @@ def test_a_template_replaces_nothing(tmp_path: Path) -> None:
     message = re.escape("exists already")
     with refusal(message):
         write_template(path)
-    with refusal("no Python file"):
+    with refusal("not a Python file"):
         write_template(tmp_path / "new")
 
 
