@@ -255,7 +255,7 @@ def test_two_runs_in_one_folder(checkout: Checkout) -> None:
         assert holder.stdout.readline() == "held\n"
         target = f"{DATA}/data/train.npz"
         done = checkout.snakemake(target, *SMOKE)
-        held = "Snakemake is at work in results/smoke (process"
+        held = "another command is at work in results/smoke (process"
         refused(done, [held, "wait until it has ended, or stop it"])
         checkout.run(target.replace("results/", "other/"), *SMOKE, "results=other")
     finally:

@@ -81,7 +81,8 @@ from kerhrm_paper.config.targets import (
 )
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.cluster import check_gpus, check_threads
-from kerhrm_paper.runs.code_hash import code_hash, keep
+from kerhrm_paper.runs.code_facts import keep
+from kerhrm_paper.runs.code_hash import code_hash
 from kerhrm_paper.runs.locks import hold_run
 from kerhrm_paper.runs.planned import planned_code
 from kerhrm_paper.runs.timers import cancel_timers

@@ -15,13 +15,13 @@ from kerhrm_paper.reporting.options import RunOptions
 from kerhrm_paper.reporting.publication import PUBLISHED, facts, write_provenance
 from kerhrm_paper.reporting.publish_checks import (
     check_cells,
-    check_idle,
     check_made_of,
     check_options,
     check_published,
     check_replaced,
     check_tables,
     check_target,
+    held,
 )
 from kerhrm_paper.reporting.publish_lock import publishing
 from kerhrm_paper.reporting.published_endpoints import (
@@ -154,53 +154,65 @@ def publish(
     Raises
     ------
     KerhrmError
-        If a file is missing, has changed since a job made it or was made of others
-        than the run has now; if a table holds stand-ins for real data, a failed cell or
-        other options than the preset's; if Snakemake is at work in the run, or it is
-        one of ``kerhrm compete``; if the folder holds other files than published ones,
-        or some that were edited, or a link or a file of the user's would be replaced;
-        if another process publishes there.  After any error the files that were written
-        are as they were before.
+        If a file is missing, has changed since a job made it or was made of others than
+        the run has now; if a table holds stand-ins for real data, a failed cell or
+        other options than the preset's; if another command is at work in the run, or it
+        is one of ``kerhrm compete``; if the folder holds other files than published
+        ones, or some that were edited, or a link or a file of the user's would be
+        replaced; if another process publishes there.  After any error the files that
+        were written are as they were before.
     """
     preset = run.preset()
     is_whole = not tables and preset == PUBLISHED
     is_apart = not tables and not is_whole
     target = reference / preset if is_apart else reference
     check_target(target, run)
-    check_idle(run)
+    with held(run):
+        _check_run(run, tables)
+        names = list(tables) or run.tables
+        check_cells(run, names)
+        check_options(run, names)
+        plan = Plan(
+            run=run,
+            target=target,
+            tables=names,
+            root=root,
+            is_whole=is_whole,
+            is_apart=is_apart,
+        )
+        with publishing(reference):
+            _publish(plan)
+    return target
+
+
+def _check_run(run: Run, tables: Sequence[str]) -> None:
+    """Refuse a contest, and a run without what is published."""
     if run.competing:
         names_of_methods = ", ".join(run.competing)
         problem = f"{run.folder} is a contest of {names_of_methods}"
         raise KerhrmError(problem, "give a run of snakemake, as results/fresh")
     check_tables(run, tables)
-    names = list(tables) or run.tables
-    check_cells(run, names)
-    check_options(run, names)
-    plan = Plan(
-        run=run,
-        target=target,
-        tables=names,
-        root=root,
-        is_whole=is_whole,
-        is_apart=is_apart,
-    )
+
+
+def _publish(plan: Plan) -> None:
+    """Write the files of a plan, once they are checked."""
+    run = plan.run
+    target = plan.target
     needed = plan.needed()
     for name in needed:
         if not run.has(name):
             problem = f"{run.folder / name} does not exist"
             raise FileError(problem, "make it with snakemake")
-    with publishing(reference):
-        files = needed + plan.optional()
-        paths = [run.folder / name for name in files]
-        check(run.folder, paths)
-        check_made_of(run, files)
-        check_published(target, [*files, REPORT])
-        check_replaced(target, plan.written(files), "move it, or give another folder")
-        # before costs had a note, what does not read as costs was edited
-        costs.stored(target / costs.FILE)
-        with restored_on_error(target):
-            _write(plan, files)
-    return target
+    files = needed + plan.optional()
+    paths = [run.folder / name for name in files]
+    check(run.folder, paths)
+    check_made_of(run, files)
+    check_published(target, [*files, REPORT])
+    check_replaced(target, plan.written(files), "move it, or give another folder")
+    # before costs had a note, what does not read as costs was edited
+    costs.stored(target / costs.FILE)
+    with restored_on_error(target):
+        _write(plan, files)
 
 
 def _write(plan: Plan, files: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -16,23 +17,36 @@ from kerhrm_paper.reporting.publish_lock import LOCK, check_free
 from kerhrm_paper.reporting.run import RECORD, Run
 from kerhrm_paper.runs import costs, provenance
 from kerhrm_paper.runs.arrays import restoring
-from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, holder
+from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, acquire, holder
 
 #: input that is of the whole run: it changes with every table that is declared, and
 #: jobs have what they take from it among their parameters
 CONFIGURATION = "config.yaml"
 
 
-def check_idle(run: Run) -> None:
-    """Refuse a run in which Snakemake is at work: files may change while they are
-    copied."""
+@contextmanager
+def held(run: Run) -> Iterator[None]:
+    """Keep other commands from a run, whose files would change while they are copied.
+
+    Raises
+    ------
+    KerhrmError
+        If one is at work there.
+    """
+    path = run.folder / TEMPORARY / SNAKEMAKE
     try:
-        who = holder(run.folder / TEMPORARY / SNAKEMAKE)
-    except OSError:  # a folder that nobody here can write to
-        return
+        lock = acquire(path) if path.parent.is_dir() else None
+        who = None if lock else holder(path)
+    except (OSError, FileError):  # a folder that nobody here can write to
+        lock, who = None, None
     if who:
-        problem = f"Snakemake is at work in {run.folder} ({who})"
+        problem = f"another command is at work in {run.folder} ({who})"
         raise KerhrmError(problem, "wait until it has ended, or stop it")
+    try:
+        yield
+    finally:
+        if lock:
+            lock.release()
 
 
 def check_target(target: Path, run: Run) -> None:

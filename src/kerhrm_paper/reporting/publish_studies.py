@@ -13,11 +13,11 @@ from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.reporting.publication import facts, write_provenance
 from kerhrm_paper.reporting.publish_checks import (
-    check_idle,
     check_made_of,
     check_published,
     check_replaced,
     check_target,
+    held,
 )
 from kerhrm_paper.reporting.publish_lock import publishing
 from kerhrm_paper.reporting.restored import restored_on_error
@@ -56,21 +56,27 @@ def publish_studies(
     KerhrmError
         If a study is unknown, a file is missing or has changed since its job made it,
         or made it of others than the run has now, or a study has smoke sizes or
-        stand-ins for real data; if Snakemake is at work in the run; if the folder holds
-        other files than published ones, or some that were edited, or one of the user's
-        would be replaced; if another process publishes there.  After any error the
-        folder is as it was.
+        stand-ins for real data; if another command is at work in the run; if the folder
+        holds other files than published ones, or some that were edited, or one of the
+        user's would be replaced; if another process publishes there.  After any error
+        the folder is as it was.
     """
-    made = check_studies(run, target, names)
-    with publishing(target), restored_on_error(target):
-        copied = [run.folder / file for file in _files(names)]
-        for source in copied:
-            with atomic(target / source.name) as handle:
-                handle.write(source.read_bytes())
-        studies = Run(target).provenance.get("studies") or {}
-        changes = {"studies": {**studies, **made}}
-        write_provenance(target, [source.name for source in copied], changes)
+    with held(run):
+        made = check_studies(run, target, names)
+        with publishing(target), restored_on_error(target):
+            _copy(run, target, names, made)
     return target
+
+
+def _copy(run: Run, target: Path, names: Sequence[str], made: dict[str, Any]) -> None:
+    """Copy files of studies, and note what has ``made`` them."""
+    copied = [run.folder / file for file in _files(names)]
+    for source in copied:
+        with atomic(target / source.name) as handle:
+            handle.write(source.read_bytes())
+    studies = Run(target).provenance.get("studies") or {}
+    changes = {"studies": {**studies, **made}}
+    write_provenance(target, [source.name for source in copied], changes)
 
 
 def check_studies(run: Run, target: Path, names: Sequence[str]) -> dict[str, Any]:
@@ -79,7 +85,6 @@ def check_studies(run: Run, target: Path, names: Sequence[str]) -> dict[str, Any
     Raises KerhrmError as :func:`publish_studies` does, which calls it before it writes.
     """
     check_target(target, run)
-    check_idle(run)
     made = {}
     for name in names:
         files = _files([name])

@@ -78,6 +78,6 @@ def hold_run(run: str | os.PathLike[str]) -> None:
     path = Path(run, TEMPORARY, SNAKEMAKE)
     if (lock := acquire(path, ASKED_SECONDS)) is None:
         who = holder(path) or "another process"
-        problem = f"Snakemake is at work in {run} ({who})"
+        problem = f"another command is at work in {run} ({who})"
         raise KerhrmError(problem, "wait until it has ended, or stop it")
     _held.append(lock)

@@ -11,7 +11,7 @@ from kerhrm_paper.reporting import verify as of_verify
 from kerhrm_paper.reporting.older_code import _hash_today, of_older_code
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.reporting.verify import agreement, verify
-from kerhrm_paper.runs import code_hash, provenance
+from kerhrm_paper.runs import code_facts, provenance
 from kerhrm_paper.runs.planned import planned_code
 
 TABLES = ["table1", "mechanism"]
@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 def forget() -> None:
     """As in a new process."""
-    for known in (code_hash._facts, code_hash._known, _hash_today):
+    for known in (code_facts.facts_of, code_facts._known, _hash_today):
         known.cache_clear()
 
 

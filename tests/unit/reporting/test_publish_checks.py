@@ -12,12 +12,20 @@ import yaml
 from folders import complete, contents, recorded
 from refusals import refusal
 
+from kerhrm.files import unwritable
 from kerhrm.threads import torch_threads
+from kerhrm_paper.reporting import publish as of_publish
 from kerhrm_paper.reporting import publish_again, publish_checks
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
-from kerhrm_paper.runs.locks import SNAKEMAKE, TEMPORARY, locked
+from kerhrm_paper.runs.locks import (
+    SNAKEMAKE,
+    TEMPORARY,
+    hold_run,
+    holder,
+    locked,
+)
 
 ROOT = Path(__file__).parents[3]
 SCORES = "scores/table1.csv.gz"
@@ -148,20 +156,38 @@ def test_a_run_at_work_is_refused(tmp_path: Path, run: Run) -> None:
     target = tmp_path / "published"
     with (
         locked(run.folder / TEMPORARY / SNAKEMAKE),
-        refusal("Snakemake is at work in .*fresh .process .*; wait until it has"),
+        refusal("another command is at work in .*fresh .process .*; wait until it has"),
     ):
         publish(run, target, root=ROOT)
     assert not target.exists()
     publish(run, target, root=ROOT)
 
 
+def test_no_command_starts_in_a_run_while_it_is_copied(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = of_publish._write
+    lock = run.folder / TEMPORARY / SNAKEMAKE
+    lock.parent.mkdir()
+
+    def copying(plan: of_publish.Plan, files: list[str]) -> None:
+        with refusal("another command is at work in .*fresh .process"):
+            hold_run(run.folder)
+        write(plan, files)
+
+    monkeypatch.setattr(of_publish, "_write", copying)
+    publish(run, tmp_path / "published", root=ROOT)
+    assert holder(lock) is None
+
+
 def test_a_run_on_a_read_only_disk_is_published(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_lock(_: Path) -> str:
-        raise PermissionError("read-only")
+    def no_lock(path: Path) -> None:
+        raise unwritable(path, PermissionError("read-only"), "lock")
 
-    monkeypatch.setattr(publish_checks, "holder", no_lock)
+    (run.folder / TEMPORARY).mkdir()
+    monkeypatch.setattr(publish_checks, "acquire", no_lock)
     publish(run, tmp_path / "published", root=ROOT)
 
 

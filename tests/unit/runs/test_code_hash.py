@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kerhrm_paper.runs import code_facts, module_files
 from kerhrm_paper.runs import code_hash as module
-from kerhrm_paper.runs import module_files
 from kerhrm_paper.runs.code_hash import code_hash, sources
 
 PACKAGE = "toy"
@@ -40,7 +40,7 @@ LATE = {"", "settings", "core", "core.solve"}
 
 def forget() -> None:
     """As a new process."""
-    for of_module in (module, module_files):
+    for of_module in (code_facts, module, module_files):
         for cached in vars(of_module).values():
             if hasattr(cached, "cache_clear"):
                 cached.cache_clear()
@@ -138,6 +138,36 @@ def test_an_edit_changes_the_hashes_of_its_importers_alone(
     assert changed(before, hashes(root)) == scripts
     path.write_text(original)
     assert hashes(root) == before
+
+
+def test_a_file_of_a_modules_name_is_a_part_of_it(root: Path) -> None:
+    """As the style of the figures."""
+    page = module_file(root, "plots.lazy").with_suffix(".html")
+    page.write_text("first")
+    before = hashes(root)
+    page.write_text("then")
+    after = hashes(root)
+    assert changed(before, after) == {"draw.py"}
+    page.with_suffix(".pyi").write_text("")
+    page.with_name("lazy_too.html").write_text("")
+    assert hashes(root) == after
+
+
+def test_a_file_beside_a_users_module_is_none(root: Path) -> None:
+    """It may be a result of the run."""
+    method = root / "src" / "mine.py"
+    method.write_text("")
+    method.with_suffix(".csv").write_text("")
+    forget()
+    listed = sources(root / "none.py", "mine:METHOD", packages=[PACKAGE])
+    assert listed == [root / "none.py", method]
+
+
+def test_the_style_of_the_figures_is_code() -> None:
+    figures = "kerhrm_paper.reporting.figures"
+    listed = sources(module.__file__, figures, packages=module.PACKAGES)
+    names = {path.name for path in listed}
+    assert {"figures.mplstyle", "page.html"} & names == {"figures.mplstyle"}
 
 
 def test_the_hash_depends_on_neither_place_nor_process(root: Path) -> None:
@@ -301,9 +331,9 @@ def test_facts_are_kept_for_the_next_process(
     """And found out again for what has changed, whatever its time stamp says."""
     monkeypatch.setenv("KERHRM_CACHE_DIR", str(root / "cache"))
     before = hashes(root)
-    module.keep()
+    code_facts.keep()
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_parsed", lambda path: pytest.fail(f"parsed {path}"))
+        patch.setattr(code_facts, "_parsed", lambda path: pytest.fail(f"parsed {path}"))
         assert hashes(root) == before
     path = module_file(root, "base")
     times = path.stat()

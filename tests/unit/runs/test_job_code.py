@@ -13,7 +13,7 @@ from jobtools import log_of, rule
 from refusals import refusal
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.runs import code_hash, provenance
+from kerhrm_paper.runs import code_facts, provenance
 from kerhrm_paper.runs import job as jobs
 from kerhrm_paper.runs.job import job
 from kerhrm_paper.runs.locks import TEMPORARY
@@ -46,7 +46,7 @@ def test_a_plan_says_what_its_hash_is_of(root: Path) -> None:
 
 def forget() -> None:
     """As in a new process."""
-    for known in (code_hash._facts, code_hash._known):
+    for known in (code_facts.facts_of, code_facts._known):
         known.cache_clear()
 
 
@@ -84,7 +84,7 @@ def test_the_comparison_takes_a_job_no_time(
     monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path))
     forget()
     params = {"code": planned_code("train", METHOD, root=CHECKOUT)}
-    code_hash.keep()
+    code_facts.keep()
     forget()
     began = time.process_time()
     check_code(params)

@@ -343,7 +343,7 @@ def test_only_locks_and_incomplete_files_go(killed: Path) -> None:
 def test_nothing_happens_while_snakemake_is_at_work(killed: Path) -> None:
     with (
         running(HOLD, killed),
-        refusal("Snakemake is at work in"),
+        refusal("another command is at work in"),
     ):
         recover(killed)
     assert (killed / INCOMPLETE).exists()
