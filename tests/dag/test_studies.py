@@ -55,5 +55,7 @@ def test_packages_that_are_missing_are_one_line(checkout: Checkout) -> None:
     done = checkout.snakemake("study_real_tables", *SMOKE)
     assert done.returncode != 0
     assert "wage2.csv.bz2 does not exist" in done.stdout
-    assert "--target build/tables -r envs/tables.lock" in done.stdout
+    folder = checkout.folder
+    command = f"--target {folder}/build/tables -r {folder}/envs/tables.lock"
+    assert command in done.stdout
     assert "Traceback" not in done.stdout

@@ -35,7 +35,7 @@ from sklearn.metrics import adjusted_rand_score
 from kerhrm import KerHRMRegressor
 from kerhrm.estimators._base import cores
 from kerhrm.randomness import stream
-from kerhrm_paper.studies.real_tables import installed
+from kerhrm_paper.studies.packaged_tables import packaged
 from kerhrm_paper.studies.study import (
     Array,
     Files,
@@ -109,7 +109,7 @@ def row_of(pair: Pair) -> StudyRow:
 @cache
 def ranked() -> tuple[Pair, ...]:
     """The strongest pair of each table, the strongest first; of copies one."""
-    folder = installed()
+    folder = packaged()
     pairs: dict[tuple[int, float], Pair] = {}
     for path in sorted(folder.rglob("*.csv*")):
         relative = path.relative_to(folder)
@@ -126,7 +126,7 @@ def ranked() -> tuple[Pair, ...]:
 
 def read(name: str) -> DataFrame:
     """Complete rows of a table; a number of the rows without a name is no column."""
-    file = installed(name)
+    file = packaged(name)
     table = pd.read_csv(file, low_memory=False)
     named = [c for c in table if not str(c).startswith("Unnamed")]
     table = table[named]

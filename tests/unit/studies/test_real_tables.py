@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 from kerhrm import TangentRidge
 from kerhrm_paper.config.real_tables import TableDescription
+from kerhrm_paper.studies import packaged_tables
 from kerhrm_paper.studies import real_tables as study
 from kerhrm_paper.studies import real_tables_results as results
 from kerhrm_paper.studies.robust import Training, robust
@@ -51,7 +52,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "package" / "a.csv"
     file.parent.mkdir()
     table.to_csv(file, index=False)
-    monkeypatch.setattr(study, "DATA", tmp_path)
+    lock = tmp_path / "empty.lock"
+    lock.touch()
+    monkeypatch.setattr(packaged_tables, "DATA", tmp_path)
+    monkeypatch.setattr(packaged_tables, "LOCK", lock)
     monkeypatch.setattr(study, "NETWORK", (8,))
 
 
