@@ -119,15 +119,14 @@ def describe(known: Known, relabel: Relabel, times: int, seed: int) -> Descripti
             f"{columns}, which differ least"
         )
     notes += _exact(regressions)
+    sizes = np.average(memberships, axis=0, weights=rows.weights)
     noise = residual_sd
     share = FIFTH
     if known.split == "fit" and known.detected:
         noise = _pooled(regressions, rows.weights @ memberships)
-        shares = np.average(memberships, axis=0, weights=rows.weights)
-        share = float(shares.min())
+        share = float(sizes.min())
     changes = smallest_changes(rows, residual_sd, noise, share, known.visible)
     coefficients = slopes(regressions, names)
-    sizes = np.average(memberships, axis=0, weights=rows.weights)
     tested = not math.isnan(known.visible)
     if known.split == "mixture" and tested and not known.detected:
         notes += _on_power(coefficients, changes, sizes)

@@ -89,11 +89,15 @@ def most_seeds(schemas: Schemas, layers: Layers, name: str) -> int:
     base, named = schemas.parse_data(name)
     files, _, user = layers.entries("data", base)
     given = merge(files, user).get("seeds")
-    names_seeds = any(option in named for option in RESERVED)
-    if given is None or names_seeds:
+    if given is None or _names_seeds(named):
         return number
     seeds = _read(schemas.sources, base, given)
     return max(number, _most(schemas, seeds, base, name))
+
+
+def _names_seeds(named: Mapping[str, Any]) -> bool:
+    """Whether options of data say which seeds these have."""
+    return any(option in named for option in RESERVED)
 
 
 def _read(sources: Sources, base: str, given: Any) -> Given:
@@ -114,8 +118,7 @@ def n_seeds_of(schemas: Schemas, data: DataCell, learner: str) -> int:
     a number of its own for it: criteria are compared on the same seeds.
     """
     _, named = schemas.parse_data(data.name)
-    names_seeds = any(option in named for option in RESERVED)
-    if schemas.whole.search or names_seeds:
+    if schemas.whole.search or _names_seeds(named):
         return len(data.seeds)
     by_criterion = f"{data.name}/{learner}"
     cell = f"{data.name}/{unselected(learner)}"
