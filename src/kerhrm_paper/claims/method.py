@@ -60,6 +60,16 @@ def penalty_aligns_the_network(evidence: Evidence) -> Comparison:
 
 
 @claim
+def penalty_turns_the_reduced_change(evidence: Evidence) -> Comparison:
+    """Claim 55 (3.1): The penalty makes S^-1 U^T (f_w - f_w0) parallel to theta_inv.
+
+    The absolute cosine is above .9.
+    """
+    numbers = evidence.small_run("cosine_penalty")
+    return numbers.more("cosine in reduced directions", than=0, by=0.9)
+
+
+@claim
 def penalty_makes_the_network_invariant(evidence: Evidence) -> Comparison:
     """Claim 14 (3.1): The penalty forces the network to be invariant."""
     numbers = evidence.small_run("cosine_penalty")

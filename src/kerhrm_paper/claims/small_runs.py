@@ -200,8 +200,14 @@ def cosine_penalty(lab: Lab) -> Numbers:
     change = torch.cat(changes)
     direction = torch.cat(directions)
     cosine = torch.cosine_similarity(change, direction, dim=0)
+    with torch.no_grad():
+        outputs = penalised(x).double()
+    of_outputs = outputs - problem.f0_train
+    reduced = problem.u.mT @ of_outputs / problem.s
+    cosine_reduced = torch.cosine_similarity(reduced, end.theta, dim=0)
     return {
         "share along V theta": float(cosine**2),
+        "cosine in reduced directions": float(cosine_reduced.abs()),
         "accuracy with penalty": lab.accuracy(penalised),
         "accuracy without": lab.accuracy(free),
     }

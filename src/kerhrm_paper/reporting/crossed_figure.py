@@ -23,7 +23,7 @@ from kerhrm_paper.reporting.tables import TITLES, results_of
 SOURCES = {
     "data": "data",
     "network": "initial weights",
-    "clustering": "clustering's starts",
+    "clustering": "initialisations of\nthe clustering",
 }
 #: colour and marker of methods, in turn
 BLUE = METHODS["KerHRM"]

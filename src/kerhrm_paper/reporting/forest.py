@@ -116,9 +116,7 @@ def _selections(tests: pd.DataFrame) -> str:
 
 
 def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
-    """Margin, and difference and interval of every method in a table."""
-    margin = tests["margin"].max()
-    axis.axvspan(-margin, margin, color="0.92", linewidth=0, zorder=0)
+    """Margin, difference and interval of every method in a table."""
     axis.axvline(0, color="0.5", linewidth=0.8, zorder=1)
     measured = tests.dropna(subset="mean")
     compared = set(measured["method"])
@@ -131,6 +129,9 @@ def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
         colour, marker = LOOKS[outcome]
         y = methods.index(str(test.method))
         heights = [y, y]
+        row = [y - 0.5, y + 0.5]
+        margin = test.margin
+        axis.fill_betweenx(row, -margin, margin, color="0.92", linewidth=0, zorder=0)
         if np.isfinite(test.lowest):
             low = test.lowest - test.paper
             high = test.highest - test.paper

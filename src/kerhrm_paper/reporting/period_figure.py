@@ -45,7 +45,7 @@ LOWEST = 1e-3  #: of a band: an interval may pass 0, which a logarithmic axis ha
 
 
 def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
-    """Mean squared error by year of construction, a panel for each variant.
+    """Mean squared error by years of construction, a panel for each variant.
 
     The axis is log.  The first panel is the paper's if no ``mark`` says otherwise.
 
@@ -63,7 +63,7 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
         figure, axes = subplots(1, len(variants), figsize=size, sharey=True)
         panels = []
         unchanged = where(cells, variant=variants[0])
-        first_years = [period[:4] for period in periods]
+        names = [period.replace("-", "\N{EN DASH}\n") for period in periods]
         step = 2 if len(periods) > FEW else 1
         places = range(0, len(periods), step)
         drawn = zip(axes.flat, variants, strict=True)
@@ -71,9 +71,9 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
             ends = _draw_methods(axis, cells, variant, periods)
             _draw_references(axis, unchanged)
             title = setting_in_words(variant) if variant else main_title
-            axis.set_xlabel("year of construction")
+            axis.set_xlabel("years of construction")
             axis.set_title(plain(title))
-            axis.set_xticks(places, first_years[::step])
+            axis.set_xticks(places, names[::step])
             panels.append((axis, ends))
         _fit_scales([axis for axis, _ in panels])
         for axis, ends in panels:

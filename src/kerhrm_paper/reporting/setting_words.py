@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 #: options with their value
 OPTIONS = {
-    "H=I": "features not mixed",
+    "H=I": "not scrambled (H = I)",
     "H per seed": "mixing matrix per seed",
     "alpha=0": "no variance penalty",
     "weights=by_size": "weighted by size",

@@ -75,9 +75,9 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     """Means over the settings by selection criterion, of methods that several have
     chosen for.
 
-    The oracle chooses on test points of other seeds: neither a result nor a bound.  The training accuracy
-    next to a test accuracy shows a method that is worse than its features allow on
-    both.  NaN where a setting has no value.
+    The oracle chooses on test points of other seeds: neither a result nor a bound.  The
+    training accuracy next to a test accuracy shows a method that is worse than its
+    features allow on both.  NaN where a setting has no value.
     """
     metrics = [*results_of(cells), "train_acc"]
     is_shown = cells["metric"].isin(metrics)
