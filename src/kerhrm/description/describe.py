@@ -66,6 +66,8 @@ class Known:
         By errors on points that the models have not seen.
     mixture : Split, or None
         The split, if it is a mixture.
+    label : object
+        As in :class:`Description`.
     notes : tuple of str
         On the fit.
     """
@@ -84,6 +86,7 @@ class Known:
     visible: float
     break_even: BreakEven | None
     mixture: Split | None
+    label: Any
     notes: tuple[str, ...]
 
 
@@ -176,6 +179,7 @@ def _described(
         smallest_changes=changes,
         candidates=None if mixture is None else mixture.candidates,
         dip=found,
+        label=known.label,
         notes=notes,
     )
 

@@ -1,7 +1,7 @@
 """What a fit says of its table: :class:`Description`."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -57,6 +57,9 @@ class Description:
         Agreement with splits of half of the rows.
     smallest_changes : DataFrame
         Of each column's slope, that the table could have shown.
+    label : object
+        Of two labels the second one: slopes, noise and smallest changes are in shares
+        of rows that have it.  Of a numeric target None: they are in its unit.
     candidates : DataFrame, or None
         BIC and ICL of mixtures with 1 to 4 components.
     dip : Dip, or None
@@ -100,6 +103,7 @@ class Description:
     smallest_changes: pd.DataFrame
     candidates: pd.DataFrame | None
     dip: Dip | None
+    label: Any = None
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -58,7 +58,7 @@ def lines(description: "Description") -> list[str]:
     if not d.detected:
         table_of_changes = changes_of(d)
         if _tells(table_of_changes):
-            found += ["", CHANGES, *_table_lines(table_of_changes)]
+            found += ["", changes_heading(d), *_table_lines(table_of_changes)]
         else:
             found += ["", NO_CHANGES]
     if d.notes:
@@ -90,7 +90,8 @@ def to_html(description: "Description") -> str:
         parts += [_paragraph(told_apart(d)), _list(rules_of(d))]
     changes = changes_of(d)
     if _tells(changes):
-        parts += [_paragraph(CHANGES), _scrolling(changes, "column")]
+        heading = _paragraph(changes_heading(d))
+        parts += [heading, _scrolling(changes, "column")]
     else:
         parts.append(_paragraph(NO_CHANGES))
     for note in d.notes:
@@ -149,9 +150,23 @@ def table_of(description: "Description") -> pd.DataFrame:
 def slopes_heading(description: "Description") -> str:
     """What the coefficients are; those of a split that may be noise have no
     intervals."""
+    heading = f"{SLOPES}{in_shares(description)}"
     if description.split == "fit":
-        return f"{SLOPES} ({NARROW})"
-    return SLOPES
+        heading += f" ({NARROW})"
+    return heading
+
+
+def changes_heading(description: "Description") -> str:
+    """What the smallest changes are."""
+    return f"{CHANGES}{in_shares(description)}"
+
+
+def in_shares(description: "Description") -> str:
+    """The unit of slopes of a target of labels, which a reader has to know for their
+    sign; nothing of numbers."""
+    if description.label is None:
+        return ""
+    return f", in shares of label {shortened(description.label, ROW)}"
 
 
 def slopes_of(description: "Description") -> pd.DataFrame:

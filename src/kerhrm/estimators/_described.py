@@ -229,6 +229,7 @@ def known_of(model: Any, table: FittedTable, seed: int) -> Known:
         visible=visible,
         break_even=by_losses,
         mixture=mixture,
+        label=None if regression else model.classes_[-1],
         notes=tuple(notes),
     )
 

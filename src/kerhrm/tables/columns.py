@@ -119,10 +119,8 @@ def column_kind(column: pd.Series) -> str:
     values = by_content(column)
     if not types.is_object_dtype(dtype):
         return "number" if types.is_numeric_dtype(dtype) else "text"
-    if types.is_float_dtype(values.dtype):
-        # whole numbers among objects are codes
-        whole = values.dropna() % 1 == 0
-        return "text" if whole.all() else "number"
+    if types.is_numeric_dtype(values.dtype):
+        return "number"
     if values.dtype.kind in "mM" or isinstance(values.dtype, pd.PeriodDtype):
         return column_kind(values)
     return "text"

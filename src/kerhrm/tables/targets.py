@@ -124,10 +124,12 @@ def _classes(y: np.ndarray) -> np.ndarray:
         reason = first_sentence.rstrip(".:; ")
         problem = f"the target y must be two labels, numbers or text: {reason}"
         hint = "give pd.Series(y).astype(str)"
-        numeric = y.dtype.kind in "fiu"
-        if numeric and len(np.unique(y)) > 2:
-            hint = "for a numeric target use KerHRMRegressor, or task='regression' "
-            hint += "where the estimator has a task"
+        if y.dtype.kind in "fiu":
+            values = np.unique(y)
+            hint = f"give y == {values[-1]}"  # text may have another order
+            if len(values) > 2:
+                hint = "for a numeric target use KerHRMRegressor, or task='regression' "
+                hint += "where the estimator has a task"
         raise KerhrmError(problem, hint) from error
     if y.dtype.kind in "OU":
         distinct = pd.unique(y)

@@ -135,6 +135,25 @@ def test_values_are_the_same_numbers_in_any_type(case: str) -> None:
         assert_frame_equal(encoded, expected)
 
 
+@pytest.mark.parametrize(
+    ("typed", "values"),
+    [
+        (CODES, CODES.tolist()),
+        (CODES / 2, (CODES / 2).tolist()),
+        (pd.Series([np.nan, *LATER_CODES]), [None, *LATER_CODES]),
+        (CODES == 1, (CODES == 1).tolist()),
+        (CODES, [decimal.Decimal(int(code)) for code in CODES]),
+    ],
+)
+def test_numbers_among_objects_are_numbers(typed: Any, values: list[Any]) -> None:
+    """As `kerhrm check` reads them, and as one fraction among them would have it."""
+    expected = table_encoder().fit_transform(table(typed))
+    encoded = table_encoder().fit_transform(table(objects(values)))
+    assert_frame_equal(encoded, expected)
+    texts = [str(value) for value in values]
+    assert table_encoder().fit_transform(table(texts)).shape[1] > expected.shape[1]
+
+
 def test_dates_and_durations_are_days() -> None:
     numbers = np.arange(N)
     durations = pd.to_timedelta(numbers, "h")
