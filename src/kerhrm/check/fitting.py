@@ -96,11 +96,30 @@ def check(  # noqa: PLR0913  (options of the command)
     random_state : int, RandomState or None, default=0
         Seed.
 
+    Returns
+    -------
+    Checked
+        The fitted ``model``, its ``report`` on test rows, and these rows as it reads
+        them: ``X_test``, ``y_test``, ``auxiliary_test``.
+
     Raises
     ------
     KerhrmError
         If a column is not there or cannot be used, there are too few rows, or an
         argument is of another kind.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from kerhrm.check import check
+    >>> random = np.random.default_rng(0)
+    >>> table = pd.DataFrame(random.normal(size=(120, 2)), columns=["a", "price"])
+    >>> with warnings.catch_warnings(action="ignore"):  # none are detected
+    ...     checked = check(table, "price")
+    >>> checked.model.predictor_, len(checked.y_test)
+    ('erm', 36)
     """
     seed = _seed(random_state)
     roles = Roles.named(target, auxiliary, group, drop)

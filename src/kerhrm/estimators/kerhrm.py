@@ -46,7 +46,9 @@ _PARAMETERS = """    Parameters
         are and start the fit; or a function at the top level of a module, from the
         number of columns to such a module, or its name ``"package.module:function"``.
     validation_fraction : float, default=0.2
-        Share of the rows that choose, unless ``fit`` is given others.
+        Share of the rows that are held out, unless ``fit`` is given others.  They alone
+        choose EM's start, lambda and the step; all rows choose k, alpha and the
+        iteration.
     random_state : int, RandomState or None, default=None
         Seed of the network and of EM's starts; ``seed_`` is that of the fit.  Which
         rows validate and the pretest go by the rows' values alone.

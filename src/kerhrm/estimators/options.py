@@ -82,7 +82,7 @@ class EstimatorOptions(DirectionOptions, ClusteringOptions):
     margin : float, default=None
         Share by which KerHRM's error in the worst inferred environment has to be below
         ERM's; None: .1, and of labels, which no test can see to, .3 or .5 to .575 where
-        more of them are wrong than by ERM.
+        more of them are wrong than by ERM, with further limits for small tables.
     calibration : {"none", "sigmoid"}, default="none"
         Probabilities of two labels: (1 + f) / 2, cut at 0 and 1, or a sigmoid of f,
         fitted to rows that the model has not seen; ``predict`` is the same.

@@ -63,7 +63,7 @@ def read_table(
     dates: str | Sequence[str] | None = (),
     date_order: str | None = None,
 ) -> pd.DataFrame:
-    """Read a CSV file.
+    """Read a CSV file as ``kerhrm check`` does.
 
     What was read in a way that the file does not show stands in ``attrs["notes"]``, by
     column, and words that are read as missing in ``attrs["absent"]``; the number of
@@ -86,6 +86,18 @@ def read_table(
         If there is no such file, it is no table of text, a row has more or fewer cells
         than there are names, or a column has no name, the name of another, or a value
         that is no date; or if an argument is of another kind.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kerhrm.check import read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "prices.csv")
+    ...     size = path.write_text('size,price\\n?,"1,250.5"\\n70,980\\n')
+    ...     table = read_table(path)
+    >>> table["price"].tolist(), int(table["size"].isna().sum())
+    ([1250.5, 980.0], 1)
     """
     path = as_path(path)
     dates = column_names(dates, "dates")
