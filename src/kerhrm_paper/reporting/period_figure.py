@@ -59,7 +59,7 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
     variants = tested or list(every_variant)
     main_title = "no change" if mark else "as in the paper"
     with style():
-        size = (WIDTH, 3.2)
+        size = (WIDTH, 3.4)
         figure, axes = subplots(1, len(variants), figsize=size, sharey=True)
         panels = []
         unchanged = where(cells, variant=variants[0])

@@ -110,7 +110,6 @@ STUDIES = {
             "hidden_columns_draws",
             "hidden_columns_null",
         ),
-        methods=(RIDGE,),
         files_read={"lock": "envs/tables.lock"},
         minutes=3,
         smoke=2,
